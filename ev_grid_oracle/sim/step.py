@@ -1,0 +1,157 @@
+"""The order of a tick, visible in one place.
+
+    act -> arrivals -> five minutes (arrive, plug, give up, charge, leave) -> power flow and heat
+        -> clock + 1: events, incidents, weather, prices, deferred cars, traffic
+
+The reward room scores the facts that this leaves in TK, ST_*, FD_* between the flow and the clock, so the
+tick is cut in two kernels: `play` and `turn`.
+"""
+
+from __future__ import annotations
+
+from ev_grid_oracle.schema.compiled import inlined, kernel
+from ev_grid_oracle.schema.rows import (
+    B_FLEX,
+    C_FLAGS,
+    C_NEXT,
+    C_READY,
+    C_STATE,
+    C_UNTIL,
+    CAL,
+    CAR,
+    DEFD,
+    N_C,
+    N_CAR,
+    N_D,
+    N_FL,
+    N_K,
+    N_MP,
+    N_S,
+    N_SP,
+    N_TK,
+    RING,
+    ST_KWH,
+    ST_OCC,
+    ST_QEXP,
+    ST_QN,
+    ST_UP,
+    T_URGENT,
+    T_WAIT,
+    TK,
+    Y,
+    Y_CRIT,
+    Y_FLEX,
+    Y_NDEF,
+    Y_NORM,
+    Y_NPEND,
+    Y_PEXP,
+    Y_TICK,
+)
+from ev_grid_oracle.sim.cars import arrive, expire_queue, expire_waiting, fill_slots, finish, to_pending
+from ev_grid_oracle.sim.charge import charge_minute
+from ev_grid_oracle.sim.demand import accept_walkins, arrivals
+from ev_grid_oracle.sim.events import open_tick
+from ev_grid_oracle.sim.flow import flow
+from ev_grid_oracle.sim.traffic import reroute_all, set_travel
+
+FLEX_WEIGHT = 0.1
+
+
+@inlined
+def flexible_due(i, at, enter):  # type: ignore[no-untyped-def]
+    """Flexible cars whose ready_by falls into the tick count fully from that minute (column 3, 4)."""
+    tick = i[at[Y] + Y_TICK]
+    start = 5 * tick
+    for c in range(at[N_C]):
+        b = at[CAR] + c * N_CAR
+        ready = i[b + C_READY]
+        if ready >= start and ready < start + 5 and i[b + C_STATE] > 0 and (i[b + C_FLAGS] & B_FLEX) != 0:
+            enter[ready - start, 3] += 1
+
+
+@inlined
+def begin(f, at):  # type: ignore[no-untyped-def]
+    """A new tick: its facts start at zero (answers book into them too)."""
+    for k in range(N_TK):
+        f[at[TK] + k] = 0.0
+
+
+@kernel
+def play(f, i, u, cf, ci, at, minutes, km, w, own, enter):  # type: ignore[no-untyped-def]
+    """Demand, five minutes and the power flow of tick Y_TICK. `w` is float scratch (see World)."""
+    y = at[Y]
+    sp = at[N_SP]
+    n_s = at[N_S]
+    tick = i[y + Y_TICK]
+    for m in range(5):
+        for k in range(4):
+            enter[m, k] = 0
+    accept_walkins(f, i, cf, ci, at)
+    arrivals(f, i, u, cf, ci, at, minutes, km, own, enter, 0)
+    flexible_due(i, at, enter)
+    for s in range(sp):
+        f[at[ST_KWH] + s] = 0.0
+    n_slots = at[N_K] * sp
+    power = w[:n_slots].reshape((at[N_K], sp))
+    lanes = w[n_slots : n_slots + 3 * sp].reshape((3, sp))
+    for m in range(5):
+        now = 5 * tick + m
+        i[y + Y_NORM] += enter[m, 0] + enter[m, 3]
+        i[y + Y_FLEX] += enter[m, 1] - enter[m, 3]
+        i[y + Y_CRIT] += enter[m, 2]
+        cell = at[CAL] + (now & (RING - 1))
+        c = i[cell]
+        i[cell] = -1
+        while c >= 0:
+            following = i[at[CAR] + c * N_CAR + C_NEXT]
+            arrive(f, i, cf, ci, at, c, now)
+            c = following
+        for s in range(n_s):
+            if i[at[ST_QN] + s] > 0:
+                if i[at[ST_OCC] + s] < i[at[ST_UP] + s]:
+                    fill_slots(f, i, cf, ci, at, s, now)
+                if now >= i[at[ST_QEXP] + s]:
+                    expire_queue(f, i, cf, ci, at, s, now)
+        if now >= i[y + Y_PEXP]:
+            expire_waiting(f, i, cf, ci, at, now)
+        f[at[TK] + T_WAIT] += i[y + Y_NORM] + FLEX_WEIGHT * i[y + Y_FLEX]
+        f[at[TK] + T_URGENT] += 2.0 * i[y + Y_CRIT]
+        if charge_minute(f, cf, at, power, lanes):
+            for s in range(n_s):
+                if lanes[2, s] > 0.0:
+                    finish(f, i, cf, ci, at, s, now + 1)
+    depth, fl = at[N_D], at[N_FL]
+    lanes_n = depth * fl
+    p = w[:lanes_n].reshape((depth, fl))
+    q = w[lanes_n : 2 * lanes_n].reshape((depth, fl))
+    jr = w[2 * lanes_n : 3 * lanes_n].reshape((depth, fl))
+    ji = w[3 * lanes_n : 4 * lanes_n].reshape((depth, fl))
+    flow(f, i, cf, ci, at, p, q, jr, ji)
+
+
+@inlined
+def wake_deferred(i, at):  # type: ignore[no-untyped-def]
+    """Deferred cars whose time has come are pending again."""
+    y = at[Y]
+    tick = i[y + Y_TICK]
+    k = 0
+    while k < i[y + Y_NDEF]:
+        c = i[at[DEFD] + k]
+        b = at[CAR] + c * N_CAR
+        if i[b + C_UNTIL] <= tick and i[y + Y_NPEND] < at[N_MP]:
+            i[at[DEFD] + k] = i[at[DEFD] + i[y + Y_NDEF] - 1]
+            i[y + Y_NDEF] -= 1
+            to_pending(i, at, b, c, 5 * tick, True)
+        else:
+            k += 1
+
+
+@kernel
+def turn(f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to):  # type: ignore[no-untyped-def]
+    """The clock turns: the city at the start of the next tick."""
+    i[at[Y] + Y_TICK] += 1
+    changed = open_tick(f, i, u, cf, ci, at)
+    set_travel(f, i, cf, at, index)
+    if changed:
+        reroute_all(f, i, cf, at, minutes, km, step, link_minutes, index, link_to)
+    wake_deferred(i, at)
