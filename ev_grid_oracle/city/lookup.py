@@ -35,11 +35,13 @@ def plug_limit_kw(cf, ci, at, vehicle, station):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def taper(cf, at, vehicle, limit_kw, target):  # type: ignore[no-untyped-def]
+def taper(cf, at, vehicle, target):  # type: ignore[no-untyped-def]
     """Coefficients (a, b) of power a + b g over energy to go g (kWh into the battery).
 
-    Constant power up to the knee is the cap's business: beyond it min(cap, a + b g) is the cap.
+    The battery's own limit (the larger of the AC and DC one) falls from the knee on; constant power
+    below it is the cap's business: min(cap, a + b g) is what flows.
     """
+    limit_kw = max(cf[at[K_VDC] + vehicle], cf[at[K_VAC] + vehicle])
     knee = cf[at[K_KNEE] + vehicle]
     drop = 1.0 - cf[at[K_FLOOR] + vehicle]
     slope = limit_kw * drop / (1.0 - knee)
@@ -82,7 +84,7 @@ def own_minutes(cf, ci, at, vehicle, station, soc, target, rate_kw):  # type: ig
     limit, socket = plug_limit_kw(cf, ci, at, vehicle, station)
     if limit <= 0.0:
         return 1.0e6
-    a, b = taper(cf, at, vehicle, limit, target)
+    a, b = taper(cf, at, vehicle, target)
     cap = min(min(limit, socket), rate_kw)
     g = (target - soc) * cf[at[K_BATT] + vehicle]
     return charge_minutes(g, cap, a, b, cf[at[K_CONST] + Q_EFF])

@@ -8,14 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from ev_grid_oracle.city.detmath import exp_det
+from ev_grid_oracle.city.lookup import own_minutes
 from ev_grid_oracle.city.model import CityPack
 from ev_grid_oracle.city.travel import TravelBank
 from ev_grid_oracle.schema import rows as r
 from ev_grid_oracle.schema.enums import RATE_KW
 
-MAX_EVENTS = 96
+MAX_EVENTS = 64
 MAX_INBOUND = 256
 BASE_MVA = 1.0
+NO_PLUG_MIN = 1.0e5
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +75,7 @@ def _pack(pack: CityPack) -> PackedCity:
     position = _grid(pack, layout, cf, ci)
     _profiles(pack, layout, cf)
     _scalars(pack, layout, cf)
+    _usual_minutes(pack, layout, cf, ci)
     cf.flags.writeable = ci.flags.writeable = False
     return PackedCity(pack, layout, cf, ci, TravelBank(pack), position)
 
@@ -147,6 +150,30 @@ def _demand(pack: CityPack, layout: r.Layout, cf: npt.NDArray[np.float64], ci: n
     _put(layout, ci, "J_NZONE", pack.roads.node_zone)
 
 
+def _usual_minutes(
+    pack: CityPack, layout: r.Layout, cf: npt.NDArray[np.float64], ci: npt.NDArray[np.int32]
+) -> None:
+    """K_WSLOT: minutes that the mean walk-in whose plug fits holds a slot of each station, fleet mix applied."""
+    p = pack.personas
+    vehicle_share = np.diff(p.vehicle_cum, axis=1, prepend=0.0)
+    kinds: dict[tuple[int, int, float], float] = {}
+    for s in range(len(pack.stations.ids)):
+        kind = (int(pack.stations.rate[s]), int(pack.stations.ac_socket[s]), float(pack.stations.ac_socket_kw[s]))
+        if kind not in kinds:
+            total = weight = 0.0
+            for k in range(len(p.names)):
+                soc = (p.soc_lo[k] + p.soc_mode[k] + p.soc_hi[k]) / 3.0
+                target = (p.target_lo[k] + p.target_hi[k]) / 2.0
+                for v in np.flatnonzero(vehicle_share[k] > 0.0):
+                    minutes = own_minutes(cf, ci, layout.at, v, s, soc, target, RATE_KW[2])
+                    if minutes < NO_PLUG_MIN:
+                        share = p.walkin_share[k] * vehicle_share[k, v]
+                        total += share * minutes
+                        weight += share
+            kinds[kind] = total / weight if weight > 0.0 else 0.0
+        layout.view(cf, "K_WSLOT")[s] = kinds[kind]
+
+
 def _grid(
     pack: CityPack, layout: r.Layout, cf: npt.NDArray[np.float64], ci: npt.NDArray[np.int32]
 ) -> npt.NDArray[np.int32]:
@@ -157,30 +184,62 @@ def _grid(
     par = np.tile(np.arange(-1, d - 1, dtype=np.int32)[:, None], (1, f))
     res, rea, share = (np.zeros((d, 2 * f)) for _ in range(3))
     for k in range(f):
-        lo, hi = int(g.feeder_start[k]), int(g.feeder_start[k + 1])
-        position[lo:hi] = np.arange(hi - lo)
-        for b in range(lo, hi):
+        order = _sweep_order(g.bus_parent, int(g.feeder_start[k]), int(g.feeder_start[k + 1]))
+        position[order] = np.arange(len(order))
+        for row, b in enumerate(order):
             parent = int(g.bus_parent[b])
-            par[b - lo, k] = -1 if parent < 0 else parent - lo
+            par[row, k] = -1 if parent < 0 else position[parent]
             for lane in (k, f + k):
-                res[b - lo, lane] = g.line_r_ohm[b] / z_base
-                rea[b - lo, lane] = g.line_x_ohm[b] / z_base
-                share[b - lo, lane] = g.bus_base_share[b]
+                res[row, lane] = g.line_r_ohm[b] / z_base
+                rea[row, lane] = g.line_x_ohm[b] / z_base
+                share[row, lane] = g.bus_base_share[b]
     _put(layout, cf, "K_R", res)
     _put(layout, cf, "K_X", rea)
     _put(layout, cf, "K_SHARE", share)
     _put(layout, cf, "K_FKVA", g.feeder_kva)
     _put(layout, cf, "K_FBASE", g.feeder_base_frac)
     _put(layout, ci, "J_PAR", par)
-    _put(layout, ci, "J_CHAIN", (par == np.arange(-1, d - 1)[:, None]).all(1))
+    for row in range(d):
+        lateral = np.flatnonzero(par[row] != row - 1)
+        layout.view(ci, "J_LATERALS")[row] = len(lateral)
+        layout.view(ci, "J_LATERAL")[row, : len(lateral)] = lateral
     _put(layout, ci, "J_BUSES", np.diff(g.feeder_start))
     _put(layout, ci, "J_POS", position[pack.stations.bus])
     return position
 
 
+def _feeder_shape(pack: CityPack) -> npt.NDArray[np.float64]:
+    """(2, F, 288) base load over the feeder's own weekday evening peak (17 to 22 h)."""
+    mix, shape = pack.grid.feeder_mix, pack.profiles.base_shape
+    total = np.zeros((2, len(mix), shape.shape[2]))
+    for m in range(mix.shape[1]):  # summed in this order on every CPU
+        total += mix[None, :, m, None] * shape[:, None, m, :]
+    return total / total[0, :, 17 * 12 : 22 * 12].max(1)[None, :, None]
+
+
+def _sweep_order(parent: npt.NDArray[np.int32], first: int, last: int) -> list[int]:
+    """Buses of a feeder so that a parent comes before its children, right before one wherever possible.
+
+    Deepest branch first: most rows of the sweep then lie below the row of their parents, side by side.
+    """
+    children: dict[int, list[int]] = {}
+    for b in range(first, last):
+        children.setdefault(int(parent[b]), []).append(b)
+    height: dict[int, int] = {}
+    for b in reversed(range(first, last)):
+        height[b] = 1 + max((height[c] for c in children.get(b, [])), default=0)
+    order: list[int] = []
+    stack = sorted(children.get(-1, []), key=lambda c: (height[c], -c))
+    while stack:
+        b = stack.pop()
+        order.append(b)
+        stack.extend(sorted(children.get(b, []), key=lambda c: (height[c], -c)))
+    return order
+
+
 def _profiles(pack: CityPack, layout: r.Layout, cf: npt.NDArray[np.float64]) -> None:
-    p, g = pack.profiles, pack.grid
-    _put(layout, cf, "K_FSHAPE", np.einsum("fm,dmt->dft", g.feeder_mix, p.base_shape, optimize=False))
+    p = pack.profiles
+    _put(layout, cf, "K_FSHAPE", _feeder_shape(pack))
     _put(layout, cf, "K_LEVEL", p.base_level)
     _put(layout, cf, "K_SOLAR", p.solar_share)
     _put(layout, cf, "K_OTHERRE", p.other_re_share)

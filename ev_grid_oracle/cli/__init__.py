@@ -1,0 +1,1 @@
+"""`evgrid`: one module per group of commands; whatever is heavy is imported when a command runs."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ev_grid_oracle.reward.score import score
+from ev_grid_oracle.reward.scoring import score
 from ev_grid_oracle.reward.terms import SERVICE, URGENCY
 from ev_grid_oracle.reward.verify import verify
 from ev_grid_oracle.schema.compiled import inlined, kernel
@@ -35,6 +35,7 @@ from ev_grid_oracle.schema.rows import (
 )
 from ev_grid_oracle.sim.apply import apply_decisions
 from ev_grid_oracle.sim.cars import lose
+from ev_grid_oracle.sim.dispatch.baseline import decide as baseline
 from ev_grid_oracle.sim.dispatch.greedy import decide as greedy
 from ev_grid_oracle.sim.observe import observe
 from ev_grid_oracle.sim.step import begin, play, turn
@@ -44,7 +45,7 @@ RUNNING, TERMINATED, TRUNCATED = 0, 1, 2
 
 
 @kernel
-def settle(f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to, o, dec, w, own, enter, codes, travel, extra, added, times, out, due, sf, si, pay):  # type: ignore[no-untyped-def]
+def settle(f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to, o, dec, w, wp, own, enter, codes, travel, extra, added, times, out, due, sf, si, pay):  # type: ignore[no-untyped-def]
     """Play the end of an episode out on a copy: same future, no new car, greedy_counting answers.
 
     Until nobody is left or 72 ticks have passed; cars then unfinished count as lost. With `pay` 1 the
@@ -52,8 +53,10 @@ def settle(f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to,
     Returns what was added.
     """
     n_c = at[N_C]
-    sf[:] = f
-    si[:] = i
+    for k in range(len(f)):
+        sf[k] = f[k]
+    for k in range(len(i)):
+        si[k] = i[k]
     y = at[Y]
     for k in range(N_TERMS):
         f[at[SETT] + k] = 0.0
@@ -66,7 +69,7 @@ def settle(f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to,
             n = greedy(o, cf, ci, at, minutes, km, dec, codes, travel, extra, added, times, out)
             begin(sf, at)
             apply_decisions(sf, si, cf, ci, at, minutes, km, dec, n)
-            play(sf, si, u, cf, ci, at, minutes, km, w, own, enter)
+            play(sf, si, u, cf, ci, at, minutes, km, w, wp, own, enter)
             score(sf, si, cf, ci, at, 0.0, 0, due)
             for k in range(N_TERMS):
                 f[at[SETT] + k] += sf[at[TERM] + k]
@@ -104,26 +107,26 @@ def ended(i, at):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def tick(f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to, given, n, invalid, o, dec, w, own, enter, codes, travel, extra, added, times, out, due, sf, si):  # type: ignore[no-untyped-def]
+def tick(f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to, given, n, invalid, o, dec, w, wp, own, enter, codes, travel, extra, added, times, out, due, sf, si):  # type: ignore[no-untyped-def]
     """One step of one environment with the answers `given` (n rows); returns the reward."""
     begin(f, at)
     penalty = verify(f, i, cf, ci, at, minutes, km, given, n, invalid)
     apply_decisions(f, i, cf, ci, at, minutes, km, given, n)
-    play(f, i, u, cf, ci, at, minutes, km, w, own, enter)
+    play(f, i, u, cf, ci, at, minutes, km, w, wp, own, enter)
     total = score(f, i, cf, ci, at, penalty, invalid, due)
     turn(f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to)
     state = ended(i, at)
     i[at[Y] + Y_DONE] = state
     if state != RUNNING:
         total += settle(
-            f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to, o, dec, w, own, enter, codes, travel,
+            f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to, o, dec, w, wp, own, enter, codes, travel,
             extra, added, times, out, due, sf, si, i[at[Y] + Y_SETTLE],
         )  # fmt: skip
     return total
 
 
 @kernel
-def run(fs, is_, us, first, last, ticks, cf, ci, at, minutes, km, step, link_minutes, index, link_to, given, counts, invalid, rewards, o, dec, w, own, enter, codes, travel, extra, added, times, out, due, sf, si):  # type: ignore[no-untyped-def]
+def run(fs, is_, us, first, last, ticks, cf, ci, at, minutes, km, step, link_minutes, index, link_to, given, counts, invalid, rewards, o, dec, w, wp, own, enter, codes, travel, extra, added, times, out, due, sf, si):  # type: ignore[no-untyped-def]
     """`ticks` steps of environments `first` to `last - 1`, one environment after the other.
 
     given (ticks, E, MD, 8) int32, counts and invalid (ticks, E) int32, rewards (ticks, E) float64.
@@ -137,5 +140,34 @@ def run(fs, is_, us, first, last, ticks, cf, ci, at, minutes, km, step, link_min
                 continue
             rewards[t, e] = tick(
                 f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to, given[t, e], counts[t, e],
-                invalid[t, e], o, dec, w, own, enter, codes, travel, extra, added, times, out, due, sf, si,
+                invalid[t, e], o, dec, w, wp, own, enter, codes, travel, extra, added, times, out, due, sf, si,
+            )  # fmt: skip
+
+
+@kernel
+def play_rule(fs, is_, us, first, last, ticks, rule, cf, ci, at, minutes, km, step, link_minutes, index, link_to, kept, kept_n, keep, rewards, o, dec, w, wp, own, enter, codes, travel, extra, added, times, out, due, sf, si):  # type: ignore[no-untyped-def]
+    """`ticks` steps in which a built-in rule answers from the observation: 0 baseline, 1 greedy_counting.
+
+    With `keep` 1 the answers go to kept (ticks, E, MD, 8) and kept_n (ticks, E). rewards (ticks, E).
+    """
+    for e in range(first, last):
+        f, i, u = fs[e], is_[e], us[e]
+        for t in range(ticks):
+            if i[at[Y] + Y_DONE] != RUNNING:
+                rewards[t, e] = 0.0
+                continue
+            observe(f, i, cf, ci, at, o)
+            if rule == 0:
+                n = baseline(o, cf, ci, at, minutes, km, dec, codes, travel)
+            else:
+                n = greedy(o, cf, ci, at, minutes, km, dec, codes, travel, extra, added, times, out)
+            if keep == 1:
+                n = min(n, kept.shape[2])
+                for k in range(n):
+                    for col in range(dec.shape[1]):
+                        kept[t, e, k, col] = dec[k, col]
+                kept_n[t, e] = n
+            rewards[t, e] = tick(
+                f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to, dec, n, 0, o, dec, w, wp, own, enter,
+                codes, travel, extra, added, times, out, due, sf, si,
             )  # fmt: skip

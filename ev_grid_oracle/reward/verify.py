@@ -25,9 +25,9 @@ from ev_grid_oracle.reward.terms import (
 )
 from ev_grid_oracle.schema.compiled import inlined, kernel
 from ev_grid_oracle.schema.rows import (
+    A_REFUSED,
     B_FLEX,
     C_FLAGS,
-    C_NDEF,
     C_NODE,
     C_PAT,
     C_READY,
@@ -42,6 +42,7 @@ from ev_grid_oracle.schema.rows import (
     D_RATE,
     D_SEQ,
     D_STATION,
+    EP,
     FD_KVA,
     FD_OUT,
     FD_S,
@@ -58,6 +59,7 @@ from ev_grid_oracle.schema.rows import (
     PEND,
     Q_DETOUR,
     Q_PROT,
+    S_NDEF,
     ST_INB,
     ST_OCC,
     ST_QN,
@@ -119,9 +121,12 @@ def check_route(f, i, cf, ci, at, minutes, km, b, s):  # type: ignore[no-untyped
     slack = max(float(i[b + C_PAT] - (now - i[b + C_TWAIT])), cf[at[K_CONST] + Q_DETOUR])
     if t <= slack:
         return V_OK  # even a station next door would not make it a detour
+    row, traffic = i[at[Y] + Y_TRAVEL], f[at[X] + X_TRAFFIC]
     for other in range(at[N_S]):
-        near_code, near = can_stop(f, i, cf, ci, at, minutes, km, b, other)
-        if near_code == V_OK and t - near > slack:
+        if t - travel_minutes(minutes, row, i[b + C_NODE], other, traffic) <= slack:
+            continue
+        near_code, _near = can_stop(f, i, cf, ci, at, minutes, km, b, other)
+        if near_code == V_OK:
             return V_DETOUR
     return V_OK
 
@@ -157,6 +162,7 @@ def verify(f, i, cf, ci, at, minutes, km, dec, n, invalid):  # type: ignore[no-u
                 b = -1
         if b < 0:
             dec[k, D_CODE] = V_UNKNOWN_CAR
+            f[at[EP] + A_REFUSED] += 1.0
             i[at[FLAG] + F_PHANTOM] += 1
             charged += 1
             continue
@@ -173,10 +179,9 @@ def verify(f, i, cf, ci, at, minutes, km, dec, n, invalid):  # type: ignore[no-u
         elif kind == 1:
             code = check_defer(i, at, b, dec[k, D_DEFER])
             in_window = (i[b + C_FLAGS] & B_FLEX) != 0 and 5 * i[y + Y_TICK] < i[b + C_READY]
-            if code == V_OK and not in_window and i[b + C_NDEF] + 1 >= STALL_AT:
+            if code == V_OK and not in_window and (i[b + C_FLAGS] >> S_NDEF) + 1 >= STALL_AT:
                 flag = F_STALL
         else:
-            shifts += 1
             if s >= 0:
                 if i[at[ST_UP] + s] <= 0 or f[at[FD_OUT] + ci[at[J_FEEDER] + s]] != 0.0:
                     code = V_STATION_DOWN
@@ -187,7 +192,10 @@ def verify(f, i, cf, ci, at, minutes, km, dec, n, invalid):  # type: ignore[no-u
                     if f[at[FD_S] + feeder] / f[at[FD_KVA] + feeder] < SPAM_BELOW:
                         idle_shifts = 1
         dec[k, D_CODE] = code
+        if kind == 2 and code == V_OK:
+            shifts += 1
         if code != V_OK:
+            f[at[EP] + A_REFUSED] += 1.0
             if code == V_TIME_WINDOW or code == V_DETOUR:
                 flag = F_WINDOW
             elif code == V_UNREACHABLE:

@@ -1,7 +1,8 @@
 """What an agent may know: the control room's view of one environment at the start of a tick.
 
 Everything here is a copy; changing it changes nothing in the world. Heuristics, prompts, learners and
-servers are all built from this one object, so none of them can know more than another.
+servers are all built from this one object, so none of them can know more than another. A session hands
+out a light kind of it that decodes these values when they are first asked for (`episode.observe`).
 """
 
 from __future__ import annotations
@@ -120,14 +121,14 @@ class Candidates:
     refusal: tuple[str, ...]  # "" or the verifier's code
     travel_min: F64  # nan: no route
     travel_kwh: F64
-    own_min: F64  # own minutes at the plug at the station's rate
+    own_min: F64  # own minutes at the plug at the station's rate; inf: no plug fits
     free_at_arrival: F64  # slots
     free_30_later: F64
-    wait_min: F64  # expected wait at arrival
-    walkins_until: F64  # usual walk-ins x ratio until arrival
-    walkins_hour: F64  # in the hour
+    wait_min: F64  # expected wait at arrival; inf: no usable slot
+    walkins_until: F64  # usual walk-ins until arrival (times StationState.ratio: today's)
+    walkins_hour: F64  # usual walk-ins in the coming hour
     site_headroom_kw: F64
-    feeder_headroom_frac: F64
+    feeder_headroom_frac: F64  # of the present rating, at arrival, by the forecast
     best_rate: I32  # the rate `greedy_counting` would take
     score: F64  # `greedy_counting`'s cost in minutes (inf: not usable)
 

@@ -27,8 +27,10 @@ DIM_NAMES = (
 _FIRST_FIELD = 24
 
 # --- sizes that no city changes ---------------------------------------------------------------------
-RING = 512  # minutes of the arrival calendar; a longer trip counts as no route
-WALK_TICKS = 24  # two hours of walk-in history
+RING = 256  # minutes of the arrival calendar; a longer trip counts as no route
+WALK_BINS = 8  # two hours of walk-in history
+WALK_BIN_TICKS = 3
+WALK_PAST = 2400  # ticks before 0 at which the ring starts counting; warm-ups are shorter
 AHEAD = 18  # ticks of forecast in an observation
 N_TERMS = 9
 N_FLAGS = 11
@@ -43,20 +45,23 @@ STREAM_NAMES = ("warm_up", "occupancy", "demand", "fleet", "walk_ins", "incident
 
 # columns of a car (int32); times in minutes from the episode's start, `_BP` in 1/10,000
 (
-    C_STATE, C_FLAGS, C_SEQ, C_PERSONA, C_VEHICLE, C_NODE, C_STATION, C_RATE, C_TREQ, C_PAT, C_TWAIT,
-    C_READY, C_TDEP, C_TARR, C_BANK, C_NEXT, C_SLOT, C_SOC_BP, C_TGT_BP, C_URG_BP, C_WH, C_OWN, C_CONF_BP,
-    C_UNTIL, C_NDEF, C_DEF_MIN,
-) = range(26)  # fmt: skip
-N_CAR = 26
+    C_STATE, C_FLAGS, C_SEQ, C_VEHICLE, C_NODE, C_STATION, C_RATE, C_TREQ, C_PAT, C_TWAIT,
+    C_READY, C_TDEP, C_TARR, C_BANK, C_NEXT, C_SOC_BP, C_TGT_BP, C_URG_BP, C_WH, C_OWN, C_CONF_BP,
+) = range(21)  # fmt: skip
+N_CAR = 21
+C_UNTIL = C_TARR  # of a deferred car: the tick at which it asks again
 CAR_COLUMNS = (
-    "state", "flags", "seq", "persona", "vehicle", "node", "station", "rate", "t_request_min",
+    "state", "flags", "seq", "vehicle", "node", "station", "rate", "t_request_min",
     "patience_left_min", "t_wait_from_min", "ready_by_min", "t_depart_min", "t_arrive_min", "travel_row",
-    "next", "slot", "soc_bp", "target_bp", "urgency_bp", "travel_wh", "own_min", "confidence_bp",
-    "deferred_until_tick", "n_deferred", "deferred_min",
+    "next", "soc_bp", "target_bp", "urgency_bp", "travel_wh", "own_min", "confidence_bp",
 )  # fmt: skip
 
-# bits of C_FLAGS
+# bits of C_FLAGS; above them the persona (8 bits) and how often the car was deferred (7 bits)
 B_WALKIN, B_FLEX, B_CRIT, B_EMERG, B_ANN, B_REROUTED, B_STRANDS, B_WARM, B_CONF = 1, 2, 4, 8, 16, 32, 64, 128, 256
+
+S_PERSONA, S_NDEF = 16, 24
+ONE_DEFERRAL = 1 << S_NDEF
+MAX_DEFERRALS = 127
 
 # columns of a pending car in an observation
 (
@@ -68,8 +73,8 @@ N_PCOL = 14
 I_STATION, I_ETA, I_OWN, I_ANN = range(4)
 N_ICOL = 4
 # columns of an event
-E_TICK, E_KIND, E_TARGET, E_VALUE, E_TELL, E_SD, E_INDEX = range(7)
-N_ECOL = 8
+E_TICK, E_KIND, E_TARGET, E_VALUE, E_TELL = range(5)
+N_ECOL = 5
 K_LINKSTATE = 20  # internal event kind: switch to a prepared state of the road links
 # columns of a decision
 D_SEQ, D_KIND, D_STATION, D_RATE, D_DEFER, D_CONF, D_CODE = range(7)
@@ -85,8 +90,8 @@ N_X = 24
 (
     Y_TICK, Y_TICKS, Y_START, Y_DAY0, Y_SEASON, Y_TRAVEL, Y_LINKSTATE, Y_JAM, Y_JAM_UNTIL, Y_NFREE, Y_NPEND, Y_NDEF,
     Y_SEQ, Y_NORM, Y_FLEX, Y_CRIT, Y_NEV, Y_SETTLE, Y_OPEN, Y_PERSONA, Y_OVERFLOW, Y_WARM, Y_PEXP, Y_DONE, Y_FLAGBITS,
-    Y_WSEQ, Y_IDLE, Y_LSSTREAK, Y_PILESTREAK, Y_SWEEPS, Y_DAYTYPE, Y_CALENDAR, Y_LASTLS, Y_HIDDEN, Y_FORKED, Y_KEY,
-) = range(36)  # fmt: skip
+    Y_WSEQ, Y_IDLE, Y_LSSTREAK, Y_PILESTREAK, Y_SWEEPS, Y_DAYTYPE, Y_CALENDAR, Y_LASTLS, Y_HIDDEN, Y_FORKED, Y_KEY, Y_FDUE, Y_FREE,
+) = range(38)  # fmt: skip
 N_Y = 40
 
 # facts of the tick just played (float row, block TK)
@@ -176,9 +181,9 @@ FIELDS: tuple[FieldSpec, ...] = (
     _f("ST_BROKEN", "i", "SP", "tick", "a bay is broken until this tick"),
     _f("ST_INB", "i", "SP", "cars", "known cars on the way"),
     _f("ST_DRTICK", "i", "SP", "tick", "the cap of ST_DRSET ends at this tick"),
-    _f("WALKS", "i", f"{WALK_TICKS} SP", "cars", "walk-in arrivals of the last two hours, a ring by tick"),
+    _f("WALKS", "i", f"{WALK_BINS} SP", "cars", "walk-in arrivals of the last two hours, a ring by quarter of an hour"),
+    _f("WALKSUM", "i", "SP", "cars", "sum of WALKS"),
     _f("CAR", "i", f"C {N_CAR}", "-", "cars, see C_*"),
-    _f("FREE", "i", "C", "car", "stack of free car rows"),
     _f("PEND", "i", "MP", "car", "pending cars in the protocol's order"),
     _f("DEFD", "i", "MP", "car", "deferred cars"),
     _f("CAL", "i", str(RING), "car", "arrival calendar: first car of each minute"),
@@ -232,7 +237,8 @@ FIELDS: tuple[FieldSpec, ...] = (
     _f("J_PAT2", "ci", "P 2", "min", "patience, low / high"),
     _f("J_EMERG", "ci", "P", "0/1", "served first"),
     _f("J_PAR", "ci", "D F", "position", "parent position, -1 source"),
-    _f("J_CHAIN", "ci", "D", "0/1", "every lane's parent is the row above"),
+    _f("J_LATERALS", "ci", "D", "count", "buses of the row whose parent is not the row above"),
+    _f("J_LATERAL", "ci", "D F", "feeder", "their feeders"),
     _f("J_BUSES", "ci", "F", "count", "buses of the feeder"),
     _f("J_ZSTART", "ci", "G", "index", "first node of each zone (Z + 1 entries)"),
     _f("J_ZNODE", "ci", "N", "node", "nodes by zone"),
@@ -275,13 +281,13 @@ N_AT = _FIRST_FIELD + len(FIELDS)
     SLOT_G, SLOT_CAP, SLOT_A, SLOT_B, ST_LIMIT, ST_DRCAP, ST_DRSET, ST_KWH, ST_KW, ST_PRICE, ST_PMUL, ST_KVA, ST_U,
     ST_X, ST_ACCEPT, ST_RATIO, FD_KVA, FD_ADD, FD_NOISE, FD_OUT, FD_S, FD_SB, FD_P, FD_BASEKW, FD_X, FD_XB, FD_VMIN,
     FD_EVKWH, V_RE, V_IM, Z_DEMAND, X, TK, EP, TERM, TSUM, SETT, EV,
-    SLOT_CAR, ST_OCC, ST_QN, ST_QH, ST_QEXP, ST_UP, ST_UPSET, ST_BROKEN, ST_INB, ST_DRTICK, WALKS, CAR, FREE, PEND,
+    SLOT_CAR, ST_OCC, ST_QN, ST_QH, ST_QEXP, ST_UP, ST_UPSET, ST_BROKEN, ST_INB, ST_DRTICK, WALKS, WALKSUM, CAR, PEND,
     DEFD, CAL, FLAG, Y,
     K_LIMIT, K_TRKVA, K_PRICE, K_ACKW, K_SLOTKW, K_BATT, K_VAC, K_VDC, K_WHKM, K_KNEE, K_FLOOR, K_UBIAS, K_SOC3,
     K_TGT2, K_FLEX, K_REQCUM, K_WALKCUM, K_VEHCUM, K_ZREQ, K_ZWALK, K_FKVA, K_FBASE, K_R, K_X, K_SHARE, K_DEMSHAPE,
     K_FSHAPE, K_LEVEL, K_SOLAR, K_OTHERRE, K_MEANREN, K_TARIFF, K_CLOUDSD, K_USUAL, K_CHCUM, K_WSLOT, K_CONST,
     K_GREEDY,
-    J_SLOTS, J_RATE, J_AC, J_FEEDER, J_POS, J_PAT2, J_EMERG, J_PAR, J_CHAIN, J_BUSES, J_ZSTART, J_ZNODE, J_NZONE,
+    J_SLOTS, J_RATE, J_AC, J_FEEDER, J_POS, J_PAT2, J_EMERG, J_PAR, J_LATERALS, J_LATERAL, J_BUSES, J_ZSTART, J_ZNODE, J_NZONE,
     J_CHST,
     O_X, O_OCC, O_QUEUE, O_QMIN, O_INB, O_UP, O_SUP, O_KW, O_LIMIT, O_DRCAP, O_DRLEFT, O_PRICE, O_FREE, O_USUAL,
     O_RATIO, O_TRHEAT, O_TRKVA, O_FS, O_FKVA, O_FHEAT, O_FBASE, O_FVMIN, O_FNEXT, O_RNEXT, O_PEND, O_INBND,
@@ -290,8 +296,8 @@ N_AT = _FIRST_FIELD + len(FIELDS)
 # scalars of the observation row
 (
     OX_TICK, OX_TICKS, OX_MOD, OX_DAYTYPE, OX_SEASON, OX_GRID, OX_RENEW, OX_CARBON, OX_RATIO, OX_NPEND, OX_NINB,
-    OX_TRAVEL, OX_TRAFFIC, OX_EXTRA, OX_SLOPE_LOAD, OX_SLOPE_REN,
-) = range(16)  # fmt: skip
+    OX_TRAVEL, OX_TRAFFIC,
+) = range(13)  # fmt: skip
 
 # city scalars
 (

@@ -9,9 +9,7 @@ from ev_grid_oracle.schema.rows import (
     B_CRIT,
     C_BANK,
     C_CONF_BP,
-    C_DEF_MIN,
     C_FLAGS,
-    C_NDEF,
     C_NODE,
     C_OWN,
     C_RATE,
@@ -38,7 +36,10 @@ from ev_grid_oracle.schema.rows import (
     N_DCOL,
     N_F,
     N_S,
+    MAX_DEFERRALS,
+    ONE_DEFERRAL,
     PEND,
+    S_NDEF,
     ST_DRSET,
     ST_DRTICK,
     T_CRITDEF,
@@ -126,8 +127,8 @@ def apply_decisions(f, i, cf, ci, at, minutes, km, dec, n):  # type: ignore[no-u
             unlist(i, at[PEND], y + Y_NPEND, c)
             i[b + C_STATE] = DEFERRED
             i[b + C_UNTIL] = tick + ticks
-            i[b + C_NDEF] += 1
-            i[b + C_DEF_MIN] += 5 * ticks
+            if i[b + C_FLAGS] >> S_NDEF < MAX_DEFERRALS:
+                i[b + C_FLAGS] += ONE_DEFERRAL
             i[at[DEFD] + i[y + Y_NDEF]] = c
             i[y + Y_NDEF] += 1
         else:

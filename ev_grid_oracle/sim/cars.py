@@ -32,16 +32,13 @@ from ev_grid_oracle.schema.rows import (
     B_WALKIN,
     B_WARM,
     C_CONF_BP,
-    C_DEF_MIN,
     C_FLAGS,
     C_NEXT,
     C_NODE,
     C_PAT,
-    C_PERSONA,
     C_RATE,
     C_READY,
     C_SEQ,
-    C_SLOT,
     C_SOC_BP,
     C_STATE,
     C_STATION,
@@ -58,7 +55,6 @@ from ev_grid_oracle.schema.rows import (
     EP,
     EP_WAIT_P,
     EP_WAIT_Z,
-    FREE,
     J_NZONE,
     J_SLOTS,
     K_BATT,
@@ -68,6 +64,7 @@ from ev_grid_oracle.schema.rows import (
     NEVER,
     PEND,
     RING,
+    S_PERSONA,
     SLOT_A,
     SLOT_B,
     SLOT_CAP,
@@ -87,11 +84,15 @@ from ev_grid_oracle.schema.rows import (
     T_WLOST,
     T_WSERVED,
     TK,
-    WALK_TICKS,
+    WALK_BIN_TICKS,
+    WALK_BINS,
+    WALK_PAST,
     WALKS,
+    WALKSUM,
     Y,
     Y_CRIT,
     Y_FLEX,
+    Y_FREE,
     Y_NDEF,
     Y_NFREE,
     Y_NORM,
@@ -114,13 +115,17 @@ def new_car(i, at):  # type: ignore[no-untyped-def]
         i[y + Y_OVERFLOW] += 1
         return -1
     i[y + Y_NFREE] -= 1
-    return i[at[FREE] + i[y + Y_NFREE]]
+    c = i[y + Y_FREE]
+    i[y + Y_FREE] = i[at[CAR] + c * N_CAR + C_NEXT]
+    return c
 
 
 @inlined
 def free_car(i, at, c):  # type: ignore[no-untyped-def]
-    i[at[CAR] + c * N_CAR + C_STATE] = 0
-    i[at[FREE] + i[at[Y] + Y_NFREE]] = c
+    b = at[CAR] + c * N_CAR
+    i[b + C_STATE] = 0
+    i[b + C_NEXT] = i[at[Y] + Y_FREE]
+    i[at[Y] + Y_FREE] = c
     i[at[Y] + Y_NFREE] += 1
 
 
@@ -209,7 +214,7 @@ def book_minutes(f, i, at, ci, b, minutes):  # type: ignore[no-untyped-def]
     if (flags & B_FLEX) != 0:
         return
     f[e + A_MTC] += capped
-    p = i[b + C_PERSONA] & 7
+    p = (flags >> S_PERSONA) & 7
     z = ci[at[J_NZONE] + i[b + C_NODE]] & 31
     f[e + EP_WAIT_P + p] += capped
     f[e + EP_WAIT_P + 8 + p] += 1.0
@@ -288,14 +293,13 @@ def plug(f, i, cf, ci, at, c, s, now):  # type: ignore[no-untyped-def]
     soc = i[b + C_SOC_BP] / 10000.0 - i[b + C_WH] / 1000.0 / battery
     target = i[b + C_TGT_BP] / 10000.0
     limit, socket = plug_limit_kw(cf, ci, at, v, s)
-    a, slope = taper(cf, at, v, limit, target)
+    a, slope = taper(cf, at, v, target)
     cap = RATE_CAP_KW[i[b + C_RATE]]
     f[at[SLOT_G] + j] = (target - soc) * battery
     f[at[SLOT_CAP] + j] = min(min(limit, socket), cap)
     f[at[SLOT_A] + j] = a
     f[at[SLOT_B] + j] = slope
     i[at[SLOT_CAR] + j] = c
-    i[b + C_SLOT] = j
     i[b + C_STATE] = CHARGING
     i[at[ST_OCC] + s] += 1
     if (i[b + C_FLAGS] & B_CRIT) != 0:
@@ -320,7 +324,8 @@ def arrive(f, i, cf, ci, at, c, now):  # type: ignore[no-untyped-def]
         i[at[ST_INB] + s] -= 1
     if (flags & B_WALKIN) != 0:
         tick = i[at[Y] + Y_TICK]
-        i[at[WALKS] + ((tick + 100 * WALK_TICKS) % WALK_TICKS) * at[N_SP] + s] += 1
+        i[at[WALKS] + (tick + WALK_PAST) // WALK_BIN_TICKS % WALK_BINS * at[N_SP] + s] += 1
+        i[at[WALKSUM] + s] += 1
     if (flags & B_STRANDS) != 0:
         lose(f, i, cf, ci, at, c, now, True)
         return
@@ -454,7 +459,6 @@ def to_pending(i, at, b, c, now, waiting):  # type: ignore[no-untyped-def]
     i[at[PEND] + i[y + Y_NPEND]] = c
     i[y + Y_NPEND] += 1
     i[b + C_STATE] = PENDING
-    i[b + C_DEF_MIN] = 0
     if not waiting:
         until = start_waiting(i, at, b, now)
         if until < i[y + Y_PEXP]:

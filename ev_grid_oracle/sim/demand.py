@@ -28,20 +28,16 @@ from ev_grid_oracle.schema.rows import (
     B_WARM,
     C_BANK,
     C_CONF_BP,
-    C_DEF_MIN,
     C_FLAGS,
-    C_NDEF,
     C_NODE,
     C_OWN,
     C_PAT,
-    C_PERSONA,
     C_RATE,
     C_READY,
     C_SEQ,
     C_SOC_BP,
     C_TGT_BP,
     C_TREQ,
-    C_UNTIL,
     C_URG_BP,
     C_VEHICLE,
     C_WH,
@@ -87,6 +83,7 @@ from ev_grid_oracle.schema.rows import (
     Q_PART,
     Q_REQ,
     Q_WALK,
+    S_PERSONA,
     ST_ACCEPT,
     ST_PRICE,
     ST_QN,
@@ -104,6 +101,7 @@ from ev_grid_oracle.schema.rows import (
     Y,
     Y_CRIT,
     Y_DAYTYPE,
+    Y_FDUE,
     Y_FLEX,
     Y_KEY,
     Y_NORM,
@@ -163,7 +161,6 @@ def draw_person(i, u, cf, ci, at, b, key, tick, n, persona):  # type: ignore[no-
     """Vehicle, charge, target, urgency and patience of a car of `persona`."""
     p = persona
     v = pick(cf, at[K_VEHCUM] + p * at[N_V], at[N_V], u01(key, tick, n, 2))
-    i[b + C_PERSONA] = p
     i[b + C_VEHICLE] = v
     soc3 = at[K_SOC3] + 3 * p
     soc = triangular(u01(key, tick, n, 3), cf[soc3], cf[soc3 + 1], cf[soc3 + 2])
@@ -176,13 +173,10 @@ def draw_person(i, u, cf, ci, at, b, key, tick, n, persona):  # type: ignore[no-
     i[b + C_URG_BP] = int(urgency * 10000.0)
     i[b + C_PAT] = lo + int(u01(key, tick, n, 6) * (hi - lo + 1))
     i[b + C_READY] = -NEVER
-    i[b + C_UNTIL] = 0
-    i[b + C_NDEF] = 0
-    i[b + C_DEF_MIN] = 0
     i[b + C_CONF_BP] = 0
     i[b + C_WH] = 0
     i[b + C_RATE] = 2
-    flags = 0
+    flags = p << S_PERSONA
     if ci[at[J_EMERG] + p] == 1:
         flags |= B_EMERG
     return flags
@@ -234,8 +228,8 @@ def arrivals(f, i, u, cf, ci, at, minutes, km, own, enter, hidden_only):  # type
     y = at[Y]
     tick = i[y + Y_TICK]
     warm = tick < 0
-    if i[y + Y_OPEN] == 0:
-        return
+    if i[y + Y_OPEN] == 0 and not warm:
+        return  # closed demand: the evening's warm-up has its arrivals all the same
     slot = (i[y + Y_START] + 5 * tick + 14400) % 1440 // 5
     shape = cf[at[K_DEMSHAPE] + 288 * i[y + Y_DAYTYPE] + slot] * f[at[X] + X_DAYF]
     part = cf[at[K_CONST] + Q_PART]
@@ -281,6 +275,7 @@ def request(f, i, u, cf, ci, at, minutes, wkey, tick, n, total, own, enter):  # 
     if u01(who, tick, n, 7) < cf[at[K_FLEX] + persona]:
         lo, hi = cf[at[K_CONST] + Q_FLEXLO], cf[at[K_CONST] + Q_FLEXHI]
         flags |= B_FLEX
+        i[y + Y_FDUE] = min(i[y + Y_FDUE], now + int(lo))
         i[b + C_READY] = now + int(lo + u01(who, tick, n, 8) * (hi - lo))
         i[b + C_PAT] = i[b + C_READY] - int(cf[at[K_CONST] + Q_FLEXSLACK]) - now
     elif i[b + C_URG_BP] > cf[at[K_CONST] + Q_CRIT] * 10000.0:
@@ -377,12 +372,14 @@ def walkin(f, i, u, cf, ci, at, minutes, km, wkey, tick, n, total, own, enter, h
     i[b + C_TREQ] = now
     i[b + C_BANK] = i[y + Y_KEY]
     soc, target = i[b + C_SOC_BP] / 10000.0, i[b + C_TGT_BP] / 10000.0
-    class_minutes(cf, ci, at, v, soc, target, own)
-    i[b + C_OWN] = int(own[ci[at[J_RATE] + s]])
+    held = own_minutes(cf, ci, at, v, s, soc, target, 150.0)
+    i[b + C_OWN] = int(held)
     begin_route(i, at, b, c, s, now, int(trip), int(wh))
     enter[minute, 0] += 1
     f[at[TK] + T_WALK] += 1.0
     if tick >= 0 and hidden_only == 0:
         f[at[EP] + A_NWALK] += 1.0
-        f[at[EP] + A_FLOOR] += min(minutes[row, node, first] * traffic + own[ci[at[J_RATE] + first]], 240.0)
+        if first != s:
+            held = own_minutes(cf, ci, at, v, first, soc, target, 150.0)
+        f[at[EP] + A_FLOOR] += min(minutes[row, node, first] * traffic + held, 240.0)
 

@@ -58,8 +58,11 @@ from ev_grid_oracle.schema.rows import (
     U_BASE,
     U_INCIDENT,
     U_TRAFFIC,
-    WALK_TICKS,
+    WALK_BIN_TICKS,
+    WALK_BINS,
+    WALK_PAST,
     WALKS,
+    WALKSUM,
     X,
     X_CARBON,
     X_CLOUD,
@@ -241,9 +244,7 @@ def ratios(f, i, cf, at, slot):  # type: ignore[no-untyped-def]
     for s in range(at[N_S]):
         block = at[K_USUAL] + day * 24 * at[N_SP] + s
         usual = cf[block + hour * at[N_SP]] + cf[block + (hour + 23) % 24 * at[N_SP]]
-        seen = 0
-        for t in range(WALK_TICKS):
-            seen += i[at[WALKS] + t * at[N_SP] + s]
+        seen = i[at[WALKSUM] + s]
         f[at[ST_RATIO] + s] = (RATIO_PRIOR_STATION + seen) / (RATIO_PRIOR_STATION + usual)
         usual_all += usual
         seen_all += seen
@@ -268,7 +269,9 @@ def open_tick(f, i, u, cf, ci, at):  # type: ignore[no-untyped-def]
     supply(f, i, ci, at)
     prices_and_sun(f, i, cf, at, slot)
     ratios(f, i, cf, at, slot)
-    ring = at[WALKS] + ((tick + 100 * WALK_TICKS) % WALK_TICKS) * at[N_SP]
-    for s in range(at[N_SP]):
-        i[ring + s] = 0
+    if (tick + WALK_PAST) % WALK_BIN_TICKS == 0:
+        ring = at[WALKS] + (tick + WALK_PAST) // WALK_BIN_TICKS % WALK_BINS * at[N_SP]
+        for s in range(at[N_SP]):
+            i[at[WALKSUM] + s] -= i[ring + s]
+            i[ring + s] = 0
     return i[y + Y_LINKSTATE] != links or (i[y + Y_JAM] != jammed and i[y + Y_JAM] >= 0)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ev_grid_oracle.schema.compiled import kernel
+from ev_grid_oracle.schema.compiled import inlined, kernel
 from ev_grid_oracle.schema.rows import (
     FD_ADD,
     FD_BASEKW,
@@ -26,8 +26,9 @@ from ev_grid_oracle.schema.rows import (
     FD_X,
     FD_XB,
     J_BUSES,
-    J_CHAIN,
     J_FEEDER,
+    J_LATERAL,
+    J_LATERALS,
     J_PAR,
     J_POS,
     K_CONST,
@@ -68,7 +69,7 @@ from ev_grid_oracle.schema.rows import (
     Y_TICK,
 )
 
-TOLERANCE = 1.0e-15  # of the largest squared change of a voltage, pu^2 (3e-8 pu)
+TOLERANCE = 1.0e-12  # of the largest squared change of a voltage's part in a sweep, pu^2; the next is 20 times less
 MAX_SWEEPS = 60
 V_FLOOR2 = 0.25  # loads are seen at 0.5 pu at least, so that a collapse stays finite
 
@@ -90,81 +91,107 @@ def base_load(f, i, cf, at):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def solve(f, cf, ci, at, p, q, jr, ji):  # type: ignore[no-untyped-def]
-    """Sweep to convergence on loads p, q (D, FL) in pu; returns the number of sweeps.
+def solve(f, cf, ci, at, w):  # type: ignore[no-untyped-def]
+    """Sweep to convergence; returns the number of sweeps.
 
-    Leaves the currents of the last sweep in jr, ji: row d is the current of the line to bus d.
+    Loops are short on purpose: a compiler vectorises a loop only while it can check at run time that the
+    few arrays in it do not overlap.
+
+    w (6, D, FL): active and reactive loads in pu (given), then real and imaginary currents (filled): row
+    d holds the current of the line to bus d; the rest is scratch. Voltages in V_RE, V_IM are start and result.
     """
     depth = at[N_D]
     lanes = at[N_FL]
     n_f = at[N_F]
-    n = depth * lanes
-    vr = f[at[V_RE] : at[V_RE] + n].reshape((depth, lanes))
-    vi = f[at[V_IM] : at[V_IM] + n].reshape((depth, lanes))
-    r = cf[at[K_R] : at[K_R] + n].reshape((depth, lanes))
-    x = cf[at[K_X] : at[K_X] + n].reshape((depth, lanes))
     source = cf[at[K_CONST] + Q_VSRC]
     sweeps = 0
     while sweeps < MAX_SWEEPS:
         sweeps += 1
         for d in range(depth):
+            o = d * lanes
+            vr, vi = f[at[V_RE] + o : at[V_RE] + o + lanes], f[at[V_IM] + o : at[V_IM] + o + lanes]
+            p, q, jr, ji = w[0, d], w[1, d], w[2, d], w[3, d]
+            tr = w[4, 0]
             for lane in range(lanes):
-                re, im = vr[d, lane], vi[d, lane]
-                m = re * re + im * im
-                m = m if m > V_FLOOR2 else V_FLOOR2
-                inv = 1.0 / m
-                jr[d, lane] = (p[d, lane] * re + q[d, lane] * im) * inv
-                ji[d, lane] = (p[d, lane] * im - q[d, lane] * re) * inv
+                m = vr[lane] * vr[lane] + vi[lane] * vi[lane]
+                tr[lane] = 1.0 / (m if m > V_FLOOR2 else V_FLOOR2)
+            for lane in range(lanes):
+                jr[lane] = (p[lane] * vr[lane] + q[lane] * vi[lane]) * tr[lane]
+            for lane in range(lanes):
+                ji[lane] = (p[lane] * vi[lane] - q[lane] * vr[lane]) * tr[lane]
         for d in range(depth - 1, 0, -1):
-            if ci[at[J_CHAIN] + d] == 1:
-                for lane in range(lanes):
-                    jr[d - 1, lane] += jr[d, lane]
-                    ji[d - 1, lane] += ji[d, lane]
-            else:
-                for k in range(n_f):
-                    up = ci[at[J_PAR] + d * n_f + k]
+            jr, ji = w[2, d], w[3, d]
+            ur, ui = w[2, d - 1], w[3, d - 1]
+            tr, ti = w[4, 0], w[5, 0]
+            for lane in range(lanes):
+                tr[lane] = jr[lane]
+                ti[lane] = ji[lane]
+            for n in range(ci[at[J_LATERALS] + d]):
+                k = ci[at[J_LATERAL] + d * n_f + n]
+                up = ci[at[J_PAR] + d * n_f + k]
+                for lane in range(k, 2 * n_f, n_f):
                     if up >= 0:
-                        jr[up, k] += jr[d, k]
-                        ji[up, k] += ji[d, k]
-                        jr[up, n_f + k] += jr[d, n_f + k]
-                        ji[up, n_f + k] += ji[d, n_f + k]
-        worst = 0.0
+                        w[2, up, lane] += tr[lane]
+                        w[3, up, lane] += ti[lane]
+                    tr[lane] = 0.0
+                    ti[lane] = 0.0
+            for lane in range(lanes):
+                ur[lane] += tr[lane]
+                ui[lane] += ti[lane]
+        moved = 0
         for d in range(depth):
-            if d == 0 or ci[at[J_CHAIN] + d] == 1:
-                for lane in range(lanes):
-                    ur = source if d == 0 else vr[d - 1, lane]
-                    ui = 0.0 if d == 0 else vi[d - 1, lane]
-                    re = ur - (r[d, lane] * jr[d, lane] - x[d, lane] * ji[d, lane])
-                    im = ui - (r[d, lane] * ji[d, lane] + x[d, lane] * jr[d, lane])
-                    dr, di = re - vr[d, lane], im - vi[d, lane]
-                    change = dr * dr + di * di
-                    worst = change if change > worst else worst
-                    vr[d, lane] = re
-                    vi[d, lane] = im
-            else:
-                for half in range(2):
-                    for k in range(n_f):
-                        lane = half * n_f + k
-                        up = ci[at[J_PAR] + d * n_f + k]
-                        ur = source if up < 0 else vr[up, lane]
-                        ui = 0.0 if up < 0 else vi[up, lane]
-                        re = ur - (r[d, lane] * jr[d, lane] - x[d, lane] * ji[d, lane])
-                        im = ui - (r[d, lane] * ji[d, lane] + x[d, lane] * jr[d, lane])
-                        dr, di = re - vr[d, lane], im - vi[d, lane]
-                        change = dr * dr + di * di
-                        worst = change if change > worst else worst
-                        vr[d, lane] = re
-                        vi[d, lane] = im
-        if worst < TOLERANCE:
+            moved += forward(f, cf, ci, at, w, d, source)
+        if moved == 0:
             break
     return sweeps
 
 
+@inlined
+def forward(f, cf, ci, at, w, d, source):  # type: ignore[no-untyped-def]
+    """Voltages of row d from their parents'; how many lanes moved by more than the tolerance."""
+    lanes = at[N_FL]
+    n_f = at[N_F]
+    o = d * lanes
+    vr, vi = f[at[V_RE] + o : at[V_RE] + o + lanes], f[at[V_IM] + o : at[V_IM] + o + lanes]
+    r, x = cf[at[K_R] + o : at[K_R] + o + lanes], cf[at[K_X] + o : at[K_X] + o + lanes]
+    jr, ji = w[2, d], w[3, d]
+    ur, ui = w[4, 0], w[5, 0]
+    if d == 0:
+        for lane in range(lanes):
+            ur[lane] = source
+            ui[lane] = 0.0
+    else:
+        above_r, above_i = f[at[V_RE] + o - lanes : at[V_RE] + o], f[at[V_IM] + o - lanes : at[V_IM] + o]
+        for lane in range(lanes):
+            ur[lane] = above_r[lane]
+            ui[lane] = above_i[lane]
+    for n in range(ci[at[J_LATERALS] + d]):
+        k = ci[at[J_LATERAL] + d * n_f + n]
+        up = ci[at[J_PAR] + d * n_f + k]
+        for lane in range(k, 2 * n_f, n_f):
+            ur[lane] = source if up < 0 else f[at[V_RE] + up * lanes + lane]
+            ui[lane] = 0.0 if up < 0 else f[at[V_IM] + up * lanes + lane]
+    for lane in range(lanes):
+        ur[lane] -= r[lane] * jr[lane] - x[lane] * ji[lane]
+    for lane in range(lanes):
+        ui[lane] -= r[lane] * ji[lane] + x[lane] * jr[lane]
+    moved = 0
+    for lane in range(lanes):
+        change = ur[lane] - vr[lane]
+        moved += 1 if change * change > TOLERANCE else 0
+        vr[lane] = ur[lane]
+    for lane in range(lanes):
+        change = ui[lane] - vi[lane]
+        moved += 1 if change * change > TOLERANCE else 0
+        vi[lane] = ui[lane]
+    return moved
+
+
 @kernel
-def flow(f, i, cf, ci, at, p, q, jr, ji):  # type: ignore[no-untyped-def]
+def flow(f, i, cf, ci, at, w):  # type: ignore[no-untyped-def]
     """Both flows of the tick on its mean powers, then loads, lowest voltages and heat.
 
-    p, q, jr, ji: (D, FL) scratch. Reads ST_KWH, writes ST_KW, FD_*, ST_U, ST_X, X_GRIDLOAD.
+    w (6, D, FL): scratch. Reads ST_KWH, writes ST_KW, FD_*, ST_U, ST_X, X_GRIDLOAD.
     """
     n_f, n_s = at[N_F], at[N_S]
     lanes = at[N_FL]
@@ -175,16 +202,19 @@ def flow(f, i, cf, ci, at, p, q, jr, ji):  # type: ignore[no-untyped-def]
     tan_b = np.sqrt(1.0 - pfb * pfb) / pfb
     tan_c = np.sqrt(1.0 - pfc * pfc) / pfc
     base_load(f, i, cf, at)
-    share = cf[at[K_SHARE] : at[K_SHARE] + depth * lanes].reshape((depth, lanes))
+    base = w[2, 0]
+    for lane in range(lanes):
+        base[lane] = 0.0
+    for k in range(n_f):
+        base[k] = f[at[FD_BASEKW] + k] / sbase
+        base[n_f + k] = base[k]
     for d in range(depth):
-        for half in range(2):
-            for k in range(n_f):
-                value = share[d, k] * (f[at[FD_BASEKW] + k] / sbase)
-                p[d, half * n_f + k] = value
-                q[d, half * n_f + k] = value * tan_b
-        for lane in range(2 * n_f, lanes):
-            p[d, lane] = 0.0
-            q[d, lane] = 0.0
+        p, q = w[0, d], w[1, d]
+        share = cf[at[K_SHARE] + d * lanes : at[K_SHARE] + (d + 1) * lanes]
+        for lane in range(lanes):
+            value = share[lane] * base[lane]
+            p[lane] = value
+            q[lane] = value * tan_b
     for k in range(n_f):
         f[at[FD_EVKWH] + k] = 0.0
     alpha = cf[const + Q_ALPHA]
@@ -194,12 +224,12 @@ def flow(f, i, cf, ci, at, p, q, jr, ji):  # type: ignore[no-untyped-def]
         f[at[ST_KW] + s] = kw
         k, d = ci[at[J_FEEDER] + s], ci[at[J_POS] + s]
         f[at[FD_EVKWH] + k] += kwh
-        p[d, k] += kw / sbase
-        q[d, k] += kw / sbase * tan_c
+        w[0, d, k] += kw / sbase
+        w[1, d, k] += kw / sbase * tan_c
         u = kw / pfc / f[at[ST_KVA] + s]
         f[at[ST_U] + s] = u
         f[at[ST_X] + s] += alpha * (u * u - f[at[ST_X] + s])
-    i[at[Y] + Y_SWEEPS] = solve(f, cf, ci, at, p, q, jr, ji)
+    i[at[Y] + Y_SWEEPS] = solve(f, cf, ci, at, w)
     source = cf[const + Q_VSRC]
     total = 0.0
     rated = 0.0
@@ -208,10 +238,10 @@ def flow(f, i, cf, ci, at, p, q, jr, ji):  # type: ignore[no-untyped-def]
         sr, si, br, bi = 0.0, 0.0, 0.0, 0.0
         for d in range(ci[at[J_BUSES] + k]):
             if ci[at[J_PAR] + d * n_f + k] < 0:
-                sr += jr[d, k]
-                si += ji[d, k]
-                br += jr[d, n_f + k]
-                bi += ji[d, n_f + k]
+                sr += w[2, d, k]
+                si += w[3, d, k]
+                br += w[2, d, n_f + k]
+                bi += w[3, d, n_f + k]
         f[at[FD_P] + k] = source * sr * sbase
         s_kva = source * np.sqrt(sr * sr + si * si) * sbase
         b_kva = source * np.sqrt(br * br + bi * bi) * sbase

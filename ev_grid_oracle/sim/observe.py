@@ -18,12 +18,10 @@ from ev_grid_oracle.schema.rows import (
     B_FLEX,
     B_WALKIN,
     C_FLAGS,
-    C_NDEF,
     C_NEXT,
     C_NODE,
     C_OWN,
     C_PAT,
-    C_PERSONA,
     C_READY,
     C_SEQ,
     C_SOC_BP,
@@ -123,6 +121,9 @@ from ev_grid_oracle.schema.rows import (
     PEND,
     Q_EFF,
     Q_HEAT,
+    Q_RAINSUN,
+    S_NDEF,
+    S_PERSONA,
     SLOT_A,
     SLOT_B,
     SLOT_CAP,
@@ -231,13 +232,12 @@ def pending_cars(i, at, o):  # type: ignore[no-untyped-def]
     y = at[Y]
     now = 5 * i[y + Y_TICK]
     n = i[y + Y_NPEND]
-    row = np.empty(N_PCOL)
     for k in range(n):
         b = at[CAR] + i[at[PEND] + k] * N_CAR
         flags = i[b + C_FLAGS]
         x = at[O_PEND] + k * N_PCOL
         o[x + P_SEQ] = i[b + C_SEQ]
-        o[x + P_PERSONA] = i[b + C_PERSONA]
+        o[x + P_PERSONA] = (flags >> S_PERSONA) & 255
         o[x + P_VEHICLE] = i[b + C_VEHICLE]
         o[x + P_NODE] = i[b + C_NODE]
         o[x + P_SOC] = i[b + C_SOC_BP] / 10000.0
@@ -249,18 +249,13 @@ def pending_cars(i, at, o):  # type: ignore[no-untyped-def]
         o[x + P_READY] = i[b + C_READY] - now if (flags & B_FLEX) != 0 else 0.0
         o[x + P_PAT] = i[b + C_PAT] - (now - i[b + C_TWAIT])
         o[x + P_WAITED] = now - i[b + C_TREQ]
-        o[x + P_NDEF] = i[b + C_NDEF]
+        o[x + P_NDEF] = flags >> S_NDEF
         q = k
-        while q > 0 and comes_before(o, x, at[O_PEND] + (q - 1) * N_PCOL):
+        while q > 0 and comes_before(o, at[O_PEND] + q * N_PCOL, at[O_PEND] + (q - 1) * N_PCOL):
+            for col in range(N_PCOL):  # swap with the one before
+                j = at[O_PEND] + q * N_PCOL + col
+                o[j], o[j - N_PCOL] = o[j - N_PCOL], o[j]
             q -= 1
-        if q < k:
-            for col in range(N_PCOL):
-                row[col] = o[x + col]
-            for m in range(k, q, -1):
-                for col in range(N_PCOL):
-                    o[at[O_PEND] + m * N_PCOL + col] = o[at[O_PEND] + (m - 1) * N_PCOL + col]
-            for col in range(N_PCOL):
-                o[at[O_PEND] + q * N_PCOL + col] = row[col]
     o[at[O_X] + OX_NPEND] = n
 
 
@@ -356,7 +351,7 @@ def observe(f, i, cf, ci, at, o):  # type: ignore[no-untyped-def]
         for t in range(AHEAD):
             frac = cf[at[K_FBASE] + k] * cf[shape + (slot + t) % 288] * level + f[at[FD_ADD] + k] + heat
             o[at[O_FNEXT] + k * AHEAD + t] = max(frac, 0.0) * cf[at[K_FKVA] + k]
-    sun = f[at[X] + X_SOLAR] * (0.3 if f[at[X] + X_RAIN] > 0.0 else 1.0)
+    sun = f[at[X] + X_SOLAR] * (cf[at[K_CONST] + Q_RAINSUN] if f[at[X] + X_RAIN] > 0.0 else 1.0)
     for t in range(AHEAD):
         later = 288 * season + (slot + t) % 288
         o[at[O_RNEXT] + t] = min(cf[at[K_SOLAR] + later] * sun + cf[at[K_OTHERRE] + later], 0.98)

@@ -34,7 +34,7 @@ def mix64(x):  # type: ignore[no-untyped-def]
 def u01(key, tick, entity, n):  # type: ignore[no-untyped-def]
     """Uniform in [0, 1) for (stream key, tick, entity, n)."""
     x = key + np.uint64(tick) * _TICK + np.uint64(entity) * _ENTITY + np.uint64(n) * _N
-    return float(mix64(mix64(x)) >> _S11) * _SCALE
+    return float(mix64(x) >> _S11) * _SCALE
 
 
 @inlined

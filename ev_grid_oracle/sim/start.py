@@ -8,6 +8,7 @@ from ev_grid_oracle.schema.rows import (
     B_WALKIN,
     B_WARM,
     C_FLAGS,
+    C_NEXT,
     C_NODE,
     C_OWN,
     C_SEQ,
@@ -28,7 +29,6 @@ from ev_grid_oracle.schema.rows import (
     EV,
     FD_KVA,
     FD_NOISE,
-    FREE,
     J_SLOTS,
     K_CLOUDSD,
     K_CONST,
@@ -39,16 +39,15 @@ from ev_grid_oracle.schema.rows import (
     K_WALKCUM,
     N_C,
     N_CAR,
-    N_D,
     N_ECOL,
     N_EP,
     N_F,
-    N_FL,
     N_K,
     N_P,
     N_S,
     N_SP,
     N_TERMS,
+    N_Y,
     N_Z,
     NEVER,
     NONE_KW,
@@ -86,6 +85,8 @@ from ev_grid_oracle.schema.rows import (
     X_TDAY,
     X_TRAFFIC,
     Y,
+    Y_FDUE,
+    Y_FREE,
     Y_IDLE,
     Y_JAM,
     Y_LINKSTATE,
@@ -103,7 +104,7 @@ from ev_grid_oracle.schema.rows import (
     Z_DEMAND,
 )
 from ev_grid_oracle.sim.apply import apply_decisions
-from ev_grid_oracle.sim.cars import new_car, plug
+from ev_grid_oracle.sim.cars import free_car, new_car, plug
 from ev_grid_oracle.sim.demand import draw_person, pick
 from ev_grid_oracle.sim.dispatch.baseline import decide
 from ev_grid_oracle.sim.events import clock, jam, open_tick
@@ -142,10 +143,12 @@ def prepare(f, i, u, cf, ci, at):  # type: ignore[no-untyped-def]
         i[at[CAL] + k] = -1
     n_c = at[N_C]
     for c in range(n_c):
-        i[at[FREE] + c] = n_c - 1 - c
+        i[at[CAR] + c * N_CAR + C_NEXT] = c + 1 if c + 1 < n_c else -1
+    i[y + Y_FREE] = 0
     i[y + Y_NFREE] = n_c
     i[y + Y_PEXP] = NEVER
     i[y + Y_JAM] = -1
+    i[y + Y_FDUE] = NEVER
     x = at[X]
     day = cf[at[K_CONST] + Q_DAYSD] * normal12(u[U_DEMAND], -1000, 0)
     f[x + X_DAYF] = min(max(1.0 + day, 0.4), 1.6)
@@ -178,8 +181,7 @@ def occupy_city(f, i, u, cf, ci, at):  # type: ignore[no-untyped-def]
             flags = draw_person(i, u, cf, ci, at, b, u[U_OCC], tick, n, persona)
             limit, _socket = plug_limit_kw(cf, ci, at, i[b + C_VEHICLE], s)
             if limit <= 0.0:
-                i[at[FREE] + i[y + Y_NFREE]] = c
-                i[y + Y_NFREE] += 1
+                free_car(i, at, c)
                 continue
             done = u01(u[U_OCC], tick, n, 9)
             soc, target = i[b + C_SOC_BP], i[b + C_TGT_BP]
@@ -198,7 +200,7 @@ def occupy_city(f, i, u, cf, ci, at):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def warm_up(f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to, o, dec, w, own, enter, codes, travel):  # type: ignore[no-untyped-def]
+def warm_up(f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to, o, dec, w, wp, own, enter, codes, travel):  # type: ignore[no-untyped-def]
     """From the empty city to tick 0 under the baseline; accounts start at zero there."""
     y = at[Y]
     warm = i[y + Y_WARM]
@@ -208,12 +210,7 @@ def warm_up(f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to
     set_travel(f, i, cf, at, index)
     occupy_city(f, i, u, cf, ci, at)
     begin(f, at)
-    depth, lanes = at[N_D], at[N_FL]
-    n = depth * lanes
-    flow(
-        f, i, cf, ci, at, w[:n].reshape((depth, lanes)), w[n : 2 * n].reshape((depth, lanes)),
-        w[2 * n : 3 * n].reshape((depth, lanes)), w[3 * n : 4 * n].reshape((depth, lanes)),
-    )  # fmt: skip
+    flow(f, i, cf, ci, at, w)
     settle_heat(f, at)
     i[y + Y_TICK] = -warm - 1
     turn(f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to)
@@ -222,7 +219,7 @@ def warm_up(f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to
         count = decide(o, cf, ci, at, minutes, km, dec, codes, travel)
         begin(f, at)
         apply_decisions(f, i, cf, ci, at, minutes, km, dec, count)
-        play(f, i, u, cf, ci, at, minutes, km, w, own, enter)
+        play(f, i, u, cf, ci, at, minutes, km, w, wp, own, enter)
         turn(f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to)
     begin(f, at)
     for k in range(N_EP):
@@ -242,13 +239,14 @@ def warm_up(f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to
 
 
 @kernel
-def mark_tables(f, i, u, cf, at, first, last, mark):  # type: ignore[no-untyped-def]
+def mark_tables(f, i, u, cf, at, first, last, keep, mark):  # type: ignore[no-untyped-def]
     """Mark the travel tables that ticks `first` to `last` will ask for, from the present state on.
 
-    Walks the clock, the schedule and the jams on a copy of the few scalars they use.
+    Walks the clock, the schedule and the jams; the int scalars are put back from `keep` (N_Y,) afterwards.
     """
     y = at[Y]
-    keep = i[y : y + 40].copy()
+    for k in range(N_Y):
+        keep[k] = i[y + k]
     for tick in range(first, last + 1):
         i[y + Y_TICK] = tick
         clock(i, at)
@@ -260,4 +258,5 @@ def mark_tables(f, i, u, cf, at, first, last, mark):  # type: ignore[no-untyped-
             jam(i, u, cf, at)
         state, day, half_hour, corridor = travel_key(i, at)
         mark[state, day, half_hour, corridor] = True
-    i[y : y + 40] = keep
+    for k in range(N_Y):
+        i[y + k] = keep[k]

@@ -22,14 +22,17 @@ from ev_grid_oracle.schema.rows import (
     DEFD,
     N_C,
     N_CAR,
-    N_D,
-    N_FL,
     N_K,
     N_MP,
     N_S,
     N_SP,
     N_TK,
+    NEVER,
     RING,
+    SLOT_A,
+    SLOT_B,
+    SLOT_CAP,
+    SLOT_G,
     ST_KWH,
     ST_OCC,
     ST_QEXP,
@@ -40,6 +43,7 @@ from ev_grid_oracle.schema.rows import (
     TK,
     Y,
     Y_CRIT,
+    Y_FDUE,
     Y_FLEX,
     Y_NDEF,
     Y_NORM,
@@ -59,14 +63,24 @@ FLEX_WEIGHT = 0.1
 
 @inlined
 def flexible_due(i, at, enter):  # type: ignore[no-untyped-def]
-    """Flexible cars whose ready_by falls into the tick count fully from that minute (column 3, 4)."""
-    tick = i[at[Y] + Y_TICK]
-    start = 5 * tick
+    """Flexible cars whose ready_by falls into the tick count fully from that minute (column 3).
+
+    Cars are looked through only when the earliest ready_by (Y_FDUE, a lower bound) has come.
+    """
+    start = 5 * i[at[Y] + Y_TICK]
+    if i[at[Y] + Y_FDUE] >= start + 5:
+        return
+    earliest = NEVER
     for c in range(at[N_C]):
         b = at[CAR] + c * N_CAR
+        if i[b + C_STATE] == 0 or (i[b + C_FLAGS] & B_FLEX) == 0 or i[b + C_READY] < start:
+            continue
         ready = i[b + C_READY]
-        if ready >= start and ready < start + 5 and i[b + C_STATE] > 0 and (i[b + C_FLAGS] & B_FLEX) != 0:
+        if ready < start + 5:
             enter[ready - start, 3] += 1
+        else:
+            earliest = min(earliest, ready)
+    i[at[Y] + Y_FDUE] = earliest
 
 
 @inlined
@@ -77,8 +91,8 @@ def begin(f, at):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def play(f, i, u, cf, ci, at, minutes, km, w, own, enter):  # type: ignore[no-untyped-def]
-    """Demand, five minutes and the power flow of tick Y_TICK. `w` is float scratch (see World)."""
+def play(f, i, u, cf, ci, at, minutes, km, w, wp, own, enter):  # type: ignore[no-untyped-def]
+    """Demand, five minutes and the power flow of tick Y_TICK. `w`, `wp`, `own`, `enter`: scratch (see World)."""
     y = at[Y]
     sp = at[N_SP]
     n_s = at[N_S]
@@ -91,9 +105,13 @@ def play(f, i, u, cf, ci, at, minutes, km, w, own, enter):  # type: ignore[no-un
     flexible_due(i, at, enter)
     for s in range(sp):
         f[at[ST_KWH] + s] = 0.0
-    n_slots = at[N_K] * sp
-    power = w[:n_slots].reshape((at[N_K], sp))
-    lanes = w[n_slots : n_slots + 3 * sp].reshape((3, sp))
+    k_slots = at[N_K]
+    n = k_slots * sp
+    g = f[at[SLOT_G] : at[SLOT_G] + n].reshape((k_slots, sp))
+    cap = f[at[SLOT_CAP] : at[SLOT_CAP] + n].reshape((k_slots, sp))
+    a = f[at[SLOT_A] : at[SLOT_A] + n].reshape((k_slots, sp))
+    b = f[at[SLOT_B] : at[SLOT_B] + n].reshape((k_slots, sp))
+    done = wp[k_slots + 2]
     for m in range(5):
         now = 5 * tick + m
         i[y + Y_NORM] += enter[m, 0] + enter[m, 3]
@@ -116,17 +134,11 @@ def play(f, i, u, cf, ci, at, minutes, km, w, own, enter):  # type: ignore[no-un
             expire_waiting(f, i, cf, ci, at, now)
         f[at[TK] + T_WAIT] += i[y + Y_NORM] + FLEX_WEIGHT * i[y + Y_FLEX]
         f[at[TK] + T_URGENT] += 2.0 * i[y + Y_CRIT]
-        if charge_minute(f, cf, at, power, lanes):
+        if charge_minute(f, cf, at, g, cap, a, b, wp) > 0:
             for s in range(n_s):
-                if lanes[2, s] > 0.0:
+                if done[s] > 0.0:
                     finish(f, i, cf, ci, at, s, now + 1)
-    depth, fl = at[N_D], at[N_FL]
-    lanes_n = depth * fl
-    p = w[:lanes_n].reshape((depth, fl))
-    q = w[lanes_n : 2 * lanes_n].reshape((depth, fl))
-    jr = w[2 * lanes_n : 3 * lanes_n].reshape((depth, fl))
-    ji = w[3 * lanes_n : 4 * lanes_n].reshape((depth, fl))
-    flow(f, i, cf, ci, at, p, q, jr, ji)
+    flow(f, i, cf, ci, at, w)
 
 
 @inlined

@@ -19,7 +19,7 @@ from ev_grid_oracle.city.packed import MAX_EVENTS, PackedCity, packed
 from ev_grid_oracle.city.travel import link_states
 from ev_grid_oracle.schema import rows as r
 from ev_grid_oracle.schema.axes import MAX_SEED, MAX_TICKS, SETTLE_TICKS
-from ev_grid_oracle.schema.enums import DayType, EventKind, Season
+from ev_grid_oracle.schema.enums import CarState, DayType, EventKind, Season
 from ev_grid_oracle.schema.errors import CapacityError, OptionError, SnapshotError
 from ev_grid_oracle.sim.fork import redraw
 from ev_grid_oracle.sim.hashing import digest
@@ -65,7 +65,8 @@ class WorldOptions:
 class Scratch:
     """What one thread needs beside the rows."""
 
-    w: npt.NDArray[np.float64]
+    w: npt.NDArray[np.float64]  # (6, D, FL) loads, currents and parents of the power flow
+    wp: npt.NDArray[np.float64]  # (K + 3, SP) slot powers; sum, share and finished of each station
     own: npt.NDArray[np.float64]
     enter: npt.NDArray[np.int32]
     o: npt.NDArray[np.float64]
@@ -83,9 +84,9 @@ class Scratch:
     @classmethod
     def of(cls, layout: r.Layout) -> Scratch:
         d = layout.dims
-        floats = max(d["K"] * d["SP"] + 3 * d["SP"], 4 * d["D"] * d["FL"])
         return cls(
-            w=np.zeros(floats),
+            w=np.zeros((6, d["D"], d["FL"])),
+            wp=np.zeros((d["K"] + 3, d["SP"])),
             own=np.zeros(8),
             enter=np.zeros((5, 4), np.int32),
             o=np.zeros(layout.sizes["o"]),
@@ -109,11 +110,11 @@ def event_rows(city: PackedCity, scenario: Scenario) -> npt.NDArray[np.float64]:
         if event.kind in (EventKind.LINK_SPEED, EventKind.LINK_CLOSED):
             continue
         for target in event.targets or (-1,):
-            out.append((event.tick, event.kind, target, event.value, event.announced_ticks, event.sd, 0, 0))
+            out.append((event.tick, event.kind, target, event.value, event.announced_ticks))
     told = {e.tick: e for e in scenario.events if e.kind in (EventKind.LINK_SPEED, EventKind.LINK_CLOSED)}
     for tick, state in link_states(scenario, len(pack.roads.link_from)):
         number = city.bank.state_id(state)
-        out.append((tick, r.K_LINKSTATE, -1, number, told[tick].announced_ticks, told[tick].sd, 0, 0))
+        out.append((tick, r.K_LINKSTATE, -1, number, told[tick].announced_ticks))
     if len(out) > MAX_EVENTS:
         raise CapacityError(
             f"Scenario {scenario.name!r} has {len(out)} single events; an environment holds {MAX_EVENTS}.",
@@ -142,6 +143,8 @@ class World:
         self.scratch = Scratch.of(self.layout)
         self.link_to = pack.roads.link_to.astype(np.int32)
         self._yo = int(self.at[r.Y])
+        self._keep = np.zeros(r.N_Y, np.int32)
+        self._known: set[tuple[bytes, bytes]] = set()
         self._city_tag = bytes.fromhex(pack.sha256)[:16]
 
     # -- views ------------------------------------------------------------------------------------
@@ -174,14 +177,14 @@ class World:
                     mark = grown
             self._set_options(e, o, schedules[o.scenario.name], warm)
             last = o.ticks + (SETTLE_TICKS if o.settle else 0) + 1
-            mark_tables(self.f[e], self.i[e], self.u[e], self.cf, self.at, -warm, last, mark)
+            mark_tables(self.f[e], self.i[e], self.u[e], self.cf, self.at, -warm, last, self._keep, mark)
         self.bank.ensure(np.argwhere(mark))
         s = self.scratch
         minutes, km, step, link_minutes, index = self.bank_arrays()
         for e in envs:
             warm_up(
                 self.f[e], self.i[e], self.u[e], self.cf, self.ci, self.at, minutes, km, step, link_minutes, index,
-                self.link_to, s.o, s.dec, s.w, s.own, s.enter, s.codes, s.travel,
+                self.link_to, s.o, s.dec, s.w, s.wp, s.own, s.enter, s.codes, s.travel,
             )  # fmt: skip
 
     def _set_options(self, e: int, o: WorldOptions, schedule: npt.NDArray[np.float64], warm: int) -> None:
@@ -230,7 +233,7 @@ class World:
         """Make the travel tables of the next `horizon` ticks of environment `e`."""
         tick = self.scalar(e, r.Y_TICK)
         mark = np.zeros(self.bank.index.shape, np.bool_)
-        mark_tables(self.f[e], self.i[e], self.u[e], self.cf, self.at, tick, tick + horizon, mark)
+        mark_tables(self.f[e], self.i[e], self.u[e], self.cf, self.at, tick, tick + horizon, self._keep, mark)
         self.bank.ensure(np.argwhere(mark & (self.bank.index < 0)))
 
     def snapshot(self, e: int) -> bytes:
@@ -250,12 +253,25 @@ class World:
         self.f[e] = np.frombuffer(blob, np.float64, n_f, at)
         self.i[e] = np.frombuffer(blob, np.int32, n_i, at + 8 * n_f)
         self.u[e] = np.frombuffer(blob, np.uint64, r.N_STREAMS, at + 8 * n_f + 4 * n_i)
-        key = self.scalar(e, r.Y_KEY)
-        index = self.bank.index
-        if key >= index.size or index.reshape(-1)[key] < 0:
-            self.bank.ensure([np.unravel_index(key, index.shape)])  # type: ignore[list-item]
-            index = self.bank.index
-        self.i[e, self._yo + r.Y_TRAVEL] = index.reshape(-1)[key]
+        self._tables_for(e)
+        self.i[e, self._yo + r.Y_TRAVEL] = self.bank.index.reshape(-1)[self.scalar(e, r.Y_KEY)]
+
+    def _tables_for(self, e: int) -> None:
+        """Make every travel table that a restored environment will read, once per episode and process."""
+        episode = (self.u[e].tobytes(), self.layout.view(self.f[e], "EV").tobytes())
+        if episode in self._known:
+            return
+        shape = self.bank.index.shape
+        cars = self.layout.view(self.i[e], "CAR")
+        keys = {self.scalar(e, r.Y_KEY), *cars[cars[:, r.C_STATE] == CarState.ENROUTE, r.C_BANK].tolist()}
+        if max(keys) >= self.bank.index.size:
+            raise SnapshotError(
+                "The snapshot is of a schedule that changes roads and is not part of this city pack.",
+                "Add the scenario to the pack, or reset with it first.",
+            )
+        self.bank.ensure([tuple(int(v) for v in np.unravel_index(key, shape)) for key in keys])  # type: ignore[misc]
+        self.ensure_tables(e, self.scalar(e, r.Y_TICKS) - self.scalar(e, r.Y_TICK) + SETTLE_TICKS + 1)
+        self._known.add(episode)
 
     def check_snapshot(self, blob: bytes) -> None:
         """Raise `SnapshotError` unless `blob` is a whole snapshot of this city and version."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ev_grid_oracle.city.lookup import NO_ROUTE, plug_limit_kw, travel_minutes, travel_wh
 from ev_grid_oracle.schema.compiled import inlined, kernel
 from ev_grid_oracle.schema.rows import (
@@ -139,9 +137,3 @@ def free_at(times, n, t):  # type: ignore[no-untyped-def]
         if times[k] <= t:
             count += 1
     return count
-
-
-@kernel
-def scratch(n):  # type: ignore[no-untyped-def]
-    """A zeroed vector of n numbers."""
-    return np.zeros(n)

@@ -32,11 +32,13 @@ from ev_grid_oracle.reward.terms import (
 )
 from ev_grid_oracle.schema.compiled import inlined, kernel
 from ev_grid_oracle.schema.rows import (
+    A_INVALID,
     C_NEXT,
     C_STATION,
     CAL,
     CAR,
     EP,
+    FD_BASEKW,
     FD_EVKWH,
     FD_KVA,
     FD_OUT,
@@ -160,7 +162,7 @@ def grid_facts(f, i, cf, ci, at):  # type: ignore[no-untyped-def]
                 base_over += 5.0
             else:
                 over_min += 5.0
-        loss_kw += f[at[FD_P] + k]
+        loss_kw += f[at[FD_P] + k] - f[at[FD_BASEKW] + k] - 12.0 * f[at[FD_EVKWH] + k]
         if f[at[FD_VMIN] + k] < low and f[at[FD_OUT] + k] == 0.0:
             for d in range(ci[at[J_BUSES] + k]):
                 j = d * lanes + k
@@ -198,6 +200,7 @@ def score(f, i, cf, ci, at, penalty, invalid, due):  # type: ignore[no-untyped-d
     f[t + T_KG] = f[t + T_KWH] * f[at[X] + X_CARBON] / 1000.0
     f[t + T_FLAGS] = 1.0 if penalty > 0.0 or invalid > 0 else 0.0
     f[t + T_FORMAT] = PENALTY * invalid
+    f[at[EP] + A_INVALID] += invalid
     n0 = cf[at[K_CONST] + Q_N0]
     f[term + WAIT] = -f[t + T_WAIT] / n0
     f[term + SERVICE] = -f[t + T_SERVICE] / n0

@@ -1,0 +1,45 @@
+# Two commands matter: `make demo` and `make test`. Both set up .venv on first use.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help demo test lint bench docs clean
+
+help:
+	@echo "make demo   install and run the paired demo (evgrid demo)"
+	@echo "make test   install .[dev], then ruff, mypy, import-linter, documents, pytest"
+	@echo "make lint   the checks without pytest"
+	@echo "make bench  how fast the world is on this machine"
+	@echo "make docs   write docs/reference from the code"
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.base: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet -e .
+	@touch $@
+
+$(VENV)/.dev: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet -e ".[dev]"
+	@touch $@ $(VENV)/.base
+
+demo: $(VENV)/.base
+	$(BIN)/evgrid demo
+
+bench: $(VENV)/.base
+	$(BIN)/evgrid bench world
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python tools/gen_docs.py --check
+
+test: lint
+	$(BIN)/python -m pytest
+
+docs: $(VENV)/.base
+	$(BIN)/python tools/gen_docs.py
+
+clean:
+	rm -rf $(VENV) build dist

@@ -1,0 +1,77 @@
+"""Where a number comes from: command, commit, city, versions, machine."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shlex
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from ev_grid_oracle.city.model import CityPack
+from ev_grid_oracle.version import __version__
+
+LIBRARIES = ("numpy", "numba", "llvmlite", "scipy")
+
+
+def _git(*args: str) -> str | None:
+    root = Path(__file__).resolve().parent.parent.parent
+    if not (root / ".git").exists():
+        return None
+    try:
+        done = subprocess.run(["git", "-C", str(root), *args], capture_output=True, text=True, timeout=10)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def library_versions() -> dict[str, str | None]:
+    """Installed versions by distribution; None where one is missing."""
+    found: dict[str, str | None] = {}
+    for name in LIBRARIES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = None
+    return found
+
+
+def cpu_model() -> str:
+    """Name of the processor, as the system tells it."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def cores() -> int:
+    """Processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def machine() -> dict[str, object]:
+    return {"cpu": cpu_model(), "cores": cores(), "system": platform.platform(terse=True)}
+
+
+def provenance(city: CityPack) -> dict[str, object]:
+    """Everything needed to get the same numbers again; `commit` is None outside a checkout."""
+    status = _git("status", "--porcelain", "--untracked-files=no")
+    return {
+        "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+        "commit": _git("rev-parse", "HEAD"),
+        "modified": None if status is None else bool(status),
+        "city": {"id": city.id, "sha256": city.sha256},
+        "versions": {
+            "ev_grid_oracle": __version__,
+            "python": platform.python_version(),
+            **library_versions(),
+        },
+        "machine": machine(),
+    }
