@@ -43,14 +43,19 @@ def play(batch: Batch, seed: list[int], ticks: int | None) -> tuple[int, str | N
         try:
             watch.after(float(batch.step()[0]))
         except AssertionError as e:
-            return tick + 1, f"tick {tick}, {chosen.scenario.name}, style {style}, world seed {chosen.seed}: {e}"
+            return (
+                tick + 1,
+                f"tick {tick}, {chosen.scenario.name}, style {style}, world seed {chosen.seed}: {e}",
+            )
         if batch.done[0]:
             return tick + 1, None
     return length, "the episode did not end"
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--episodes", type=int, default=5000, help="per run, spread over the cities")
     parser.add_argument("--city", default="all")
     parser.add_argument("--seed", type=int, default=1)
@@ -76,7 +81,10 @@ def main() -> int:
                 return 1
         if time.perf_counter() - last > REPORT_S:
             last = time.perf_counter()
-            print(f"{done}/{len(jobs)} episodes, {played} ticks, {last - start:.0f} s, {bad} violations", flush=True)
+            print(
+                f"{done}/{len(jobs)} episodes, {played} ticks, {last - start:.0f} s, {bad} violations",
+                flush=True,
+            )
     print(f"{len(jobs)} episodes, {played} ticks on {', '.join(names)}: {bad} violations")
     return int(bad > 0)
 

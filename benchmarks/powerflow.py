@@ -27,7 +27,9 @@ CHUNK = 100
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--city", default="bengaluru")
     parser.add_argument("--loadings", type=int, default=1000)
     parser.add_argument("--top", type=float, default=1.4, help="largest load of a feeder over its rating")
@@ -43,13 +45,21 @@ def main() -> int:
         done += n
     feeders = len(city.grid.feeder_ids)
     report = {
-        "city": a.city, "loadings": done, "feeders": feeders, "buses": len(city.grid.bus_ids),
-        "worst_error_pu": worst, "limit_pu": LIMIT_PU, "seconds": round(time.perf_counter() - start, 1),
-    }  # fmt: skip
+        "city": a.city,
+        "loadings": done,
+        "feeders": feeders,
+        "buses": len(city.grid.bus_ids),
+        "worst_error_pu": worst,
+        "limit_pu": LIMIT_PU,
+        "seconds": round(time.perf_counter() - start, 1),
+    }
     if a.json:
         print(json.dumps(report))
     else:
-        print(f"{done} loadings x {feeders} feeders of {a.city}: worst voltage error {worst:.2e} pu (limit {LIMIT_PU:g})")
+        print(
+            f"{done} loadings x {feeders} feeders of {a.city}: "
+            f"worst voltage error {worst:.2e} pu (limit {LIMIT_PU:g})"
+        )
     return int(worst > LIMIT_PU)
 
 

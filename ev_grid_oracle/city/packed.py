@@ -199,10 +199,14 @@ def _grid(
     _put(layout, cf, "K_FKVA", g.feeder_kva)
     _put(layout, cf, "K_FBASE", g.feeder_base_frac)
     _put(layout, ci, "J_PAR", par)
+    chain = np.zeros((d, 2 * f))
     for row in range(d):
+        if row > 0:
+            chain[row] = np.tile(par[row] == row - 1, 2)
         lateral = np.flatnonzero(par[row] != row - 1)
         layout.view(ci, "J_LATERALS")[row] = len(lateral)
         layout.view(ci, "J_LATERAL")[row, : len(lateral)] = lateral
+    _put(layout, cf, "K_CHAIN", chain)
     _put(layout, ci, "J_BUSES", np.diff(g.feeder_start))
     _put(layout, ci, "J_POS", position[pack.stations.bus])
     return position

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -62,13 +63,56 @@ _OPTIONS: dict[str, Any] = {
 }
 
 
+_compiling = threading.local()
+
+
+def _plain_indices() -> None:
+    """Let numba drop the wrap-around of negative indices inside our kernels, and only there.
+
+    Offsets into rows are never negative, and the check costs several per cent of a tick. Elsewhere in the
+    process numba keeps its rule. Where a future numba lacks the hook, kernels are slower and equal.
+    """
+    from numba.core import types
+    from numba.np import arrayobj
+
+    usual = getattr(arrayobj, "fix_integer_index", None)
+    if usual is None or getattr(usual, "plain", False):
+        return
+
+    def fix_integer_index(context: Any, builder: Any, idxty: Any, idx: Any, size: Any) -> Any:
+        if getattr(_compiling, "depth", 0) == 0:
+            return usual(context, builder, idxty, idx, size)
+        return context.cast(builder, idx, idxty, types.intp if idxty.signed else types.uintp)
+
+    fix_integer_index.plain = True  # type: ignore[attr-defined]
+    arrayobj.fix_integer_index = fix_integer_index
+
+
+def _marked(dispatcher: Any) -> Any:
+    """Count how deep we are in compiling our own kernels."""
+    compile_ = dispatcher.compile
+
+    def compile_marked(signature: Any) -> Any:
+        _compiling.depth = getattr(_compiling, "depth", 0) + 1
+        try:
+            return compile_(signature)
+        finally:
+            _compiling.depth -= 1
+
+    dispatcher.compile = compile_marked
+    return dispatcher
+
+
+_plain_indices()
+
+
 def kernel(function: _Kernel) -> _Kernel:
     """Compile `function` on first use, release the interpreter lock while it runs, keep the code on disk."""
-    compiled: _Kernel = numba.njit(**_OPTIONS, cache=True)(function)
+    compiled: _Kernel = _marked(numba.njit(**_OPTIONS, cache=True)(function))
     return compiled
 
 
 def inlined(function: _Kernel) -> _Kernel:
     """A kernel small enough to be merged into its callers by the optimiser; compiled the same way."""
-    compiled: _Kernel = numba.njit(**_OPTIONS)(function)
+    compiled: _Kernel = _marked(numba.njit(**_OPTIONS)(function))
     return compiled

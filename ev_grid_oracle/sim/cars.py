@@ -56,7 +56,6 @@ from ev_grid_oracle.schema.rows import (
     EP_WAIT_P,
     EP_WAIT_Z,
     J_NZONE,
-    J_SLOTS,
     K_BATT,
     N_CAR,
     N_K,
@@ -71,6 +70,7 @@ from ev_grid_oracle.schema.rows import (
     SLOT_CAR,
     SLOT_G,
     ST_INB,
+    ST_MASK,
     ST_OCC,
     ST_QEXP,
     ST_QH,
@@ -282,11 +282,11 @@ def plug(f, i, cf, ci, at, c, s, now):  # type: ignore[no-untyped-def]
     """Put car `c` on the first empty slot of station `s` (the caller knows that one is usable)."""
     b = at[CAR] + c * N_CAR
     sp = at[N_SP]
+    mask = i[at[ST_MASK] + s]
     k = 0
-    for slot in range(at[N_K]):
-        if slot < ci[at[J_SLOTS] + s] and i[at[SLOT_CAR] + slot * sp + s] < 0:
-            k = slot
-            break
+    while (mask >> k) & 1 == 1:
+        k += 1
+    i[at[ST_MASK] + s] = mask | (1 << k)
     j = k * sp + s
     v = i[b + C_VEHICLE]
     battery = cf[at[K_BATT] + v]
@@ -422,11 +422,15 @@ def expire_waiting(f, i, cf, ci, at, now):  # type: ignore[no-untyped-def]
 def finish(f, i, cf, ci, at, s, now):  # type: ignore[no-untyped-def]
     """Cars of station `s` that have reached their target leave at minute `now`."""
     sp = at[N_SP]
-    for k in range(ci[at[J_SLOTS] + s]):
-        j = k * sp + s
-        c = i[at[SLOT_CAR] + j]
-        if c < 0 or f[at[SLOT_G] + j] > 0.0:
+    mask = i[at[ST_MASK] + s]
+    for k in range(at[N_K]):
+        if (mask >> k) & 1 == 0:
             continue
+        j = k * sp + s
+        if f[at[SLOT_G] + j] > 0.0:
+            continue
+        c = i[at[SLOT_CAR] + j]
+        i[at[ST_MASK] + s] &= ~(1 << k)
         b = at[CAR] + c * N_CAR
         i[at[SLOT_CAR] + j] = -1
         f[at[SLOT_CAP] + j] = 0.0

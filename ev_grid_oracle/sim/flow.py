@@ -31,6 +31,7 @@ from ev_grid_oracle.schema.rows import (
     J_LATERALS,
     J_PAR,
     J_POS,
+    K_CHAIN,
     K_CONST,
     K_FBASE,
     K_FKVA,
@@ -69,7 +70,7 @@ from ev_grid_oracle.schema.rows import (
     Y_TICK,
 )
 
-TOLERANCE = 1.0e-12  # of the largest squared change of a voltage's part in a sweep, pu^2; the next is 20 times less
+TOLERANCE = 1.0e-11  # of the largest squared change of a voltage's part in a sweep, pu^2; the next is 20 times less
 MAX_SWEEPS = 60
 V_FLOOR2 = 0.25  # loads are seen at 0.5 pu at least, so that a collapse stays finite
 
@@ -94,104 +95,94 @@ def base_load(f, i, cf, at):  # type: ignore[no-untyped-def]
 def solve(f, cf, ci, at, w):  # type: ignore[no-untyped-def]
     """Sweep to convergence; returns the number of sweeps.
 
-    Loops are short on purpose: a compiler vectorises a loop only while it can check at run time that the
-    few arrays in it do not overlap.
-
-    w (6, D, FL): active and reactive loads in pu (given), then real and imaginary currents (filled): row
-    d holds the current of the line to bus d; the rest is scratch. Voltages in V_RE, V_IM are start and result.
+    w (6, D x FL): active and reactive loads in pu (given), then real and imaginary currents (filled): row
+    d holds the current of the line to bus d; the rest is scratch. Voltages in V_RE, V_IM are start and
+    result. Loops are short on purpose: a compiler vectorises a loop only while it can check at run time
+    that the few arrays in it do not overlap.
     """
     depth = at[N_D]
     lanes = at[N_FL]
-    n_f = at[N_F]
+    n = depth * lanes
+    vr, vi = f[at[V_RE] : at[V_RE] + n], f[at[V_IM] : at[V_IM] + n]
+    r, x = cf[at[K_R] : at[K_R] + n], cf[at[K_X] : at[K_X] + n]
+    p, q, jr, ji, tr, ti = w[0], w[1], w[2], w[3], w[4], w[5]
     source = cf[at[K_CONST] + Q_VSRC]
     sweeps = 0
     while sweeps < MAX_SWEEPS:
         sweeps += 1
-        for d in range(depth):
-            o = d * lanes
-            vr, vi = f[at[V_RE] + o : at[V_RE] + o + lanes], f[at[V_IM] + o : at[V_IM] + o + lanes]
-            p, q, jr, ji = w[0, d], w[1, d], w[2, d], w[3, d]
-            tr = w[4, 0]
-            for lane in range(lanes):
-                m = vr[lane] * vr[lane] + vi[lane] * vi[lane]
-                tr[lane] = 1.0 / (m if m > V_FLOOR2 else V_FLOOR2)
-            for lane in range(lanes):
-                jr[lane] = (p[lane] * vr[lane] + q[lane] * vi[lane]) * tr[lane]
-            for lane in range(lanes):
-                ji[lane] = (p[lane] * vi[lane] - q[lane] * vr[lane]) * tr[lane]
-        for d in range(depth - 1, 0, -1):
-            jr, ji = w[2, d], w[3, d]
-            ur, ui = w[2, d - 1], w[3, d - 1]
-            tr, ti = w[4, 0], w[5, 0]
-            for lane in range(lanes):
-                tr[lane] = jr[lane]
-                ti[lane] = ji[lane]
-            for n in range(ci[at[J_LATERALS] + d]):
-                k = ci[at[J_LATERAL] + d * n_f + n]
-                up = ci[at[J_PAR] + d * n_f + k]
-                for lane in range(k, 2 * n_f, n_f):
-                    if up >= 0:
-                        w[2, up, lane] += tr[lane]
-                        w[3, up, lane] += ti[lane]
-                    tr[lane] = 0.0
-                    ti[lane] = 0.0
-            for lane in range(lanes):
-                ur[lane] += tr[lane]
-                ui[lane] += ti[lane]
+        for k in range(n):
+            m = vr[k] * vr[k] + vi[k] * vi[k]
+            tr[k] = 1.0 / (m if m > V_FLOOR2 else V_FLOOR2)
+        for k in range(n):
+            jr[k] = (p[k] * vr[k] + q[k] * vi[k]) * tr[k]
+        for k in range(n):
+            ji[k] = (p[k] * vi[k] - q[k] * vr[k]) * tr[k]
+        backward(cf, ci, at, jr)
+        backward(cf, ci, at, ji)
+        for k in range(n):
+            tr[k] = r[k] * jr[k] - x[k] * ji[k]
+        for k in range(n):
+            ti[k] = r[k] * ji[k] + x[k] * jr[k]
+        forward(cf, ci, at, tr, source)
+        forward(cf, ci, at, ti, 0.0)
         moved = 0
-        for d in range(depth):
-            moved += forward(f, cf, ci, at, w, d, source)
+        for k in range(n):
+            change = tr[k] - vr[k]
+            moved += 1 if change * change > TOLERANCE else 0
+            vr[k] = tr[k]
+        for k in range(n):
+            change = ti[k] - vi[k]
+            moved += 1 if change * change > TOLERANCE else 0
+            vi[k] = ti[k]
         if moved == 0:
             break
     return sweeps
 
 
 @inlined
-def forward(f, cf, ci, at, w, d, source):  # type: ignore[no-untyped-def]
-    """Voltages of row d from their parents'; how many lanes moved by more than the tolerance."""
+def backward(cf, ci, at, j):  # type: ignore[no-untyped-def]
+    """Add the current of every line (one part of it, D x FL) to its parent's, last row first."""
     lanes = at[N_FL]
     n_f = at[N_F]
-    o = d * lanes
-    vr, vi = f[at[V_RE] + o : at[V_RE] + o + lanes], f[at[V_IM] + o : at[V_IM] + o + lanes]
-    r, x = cf[at[K_R] + o : at[K_R] + o + lanes], cf[at[K_X] + o : at[K_X] + o + lanes]
-    jr, ji = w[2, d], w[3, d]
-    ur, ui = w[4, 0], w[5, 0]
-    if d == 0:
+    for d in range(at[N_D] - 1, 0, -1):
+        o = d * lanes
+        here, above = j[o : o + lanes], j[o - lanes : o]
+        chain = cf[at[K_CHAIN] + o : at[K_CHAIN] + o + lanes]
         for lane in range(lanes):
-            ur[lane] = source
-            ui[lane] = 0.0
-    else:
-        above_r, above_i = f[at[V_RE] + o - lanes : at[V_RE] + o], f[at[V_IM] + o - lanes : at[V_IM] + o]
+            above[lane] += here[lane] * chain[lane]
+        for n in range(ci[at[J_LATERALS] + d]):
+            k = ci[at[J_LATERAL] + d * n_f + n]
+            up = ci[at[J_PAR] + d * n_f + k]
+            if up >= 0:
+                j[up * lanes + k] += here[k]
+                j[up * lanes + n_f + k] += here[n_f + k]
+
+
+@inlined
+def forward(cf, ci, at, drop, source):  # type: ignore[no-untyped-def]
+    """Turn the drop along every line (one part, D x FL) into the voltage at its end, row by row."""
+    lanes = at[N_FL]
+    n_f = at[N_F]
+    for lane in range(lanes):
+        drop[lane] = source - drop[lane]
+    for d in range(1, at[N_D]):
+        o = d * lanes
+        here, above = drop[o : o + lanes], drop[o - lanes : o]
+        chain = cf[at[K_CHAIN] + o : at[K_CHAIN] + o + lanes]
         for lane in range(lanes):
-            ur[lane] = above_r[lane]
-            ui[lane] = above_i[lane]
-    for n in range(ci[at[J_LATERALS] + d]):
-        k = ci[at[J_LATERAL] + d * n_f + n]
-        up = ci[at[J_PAR] + d * n_f + k]
-        for lane in range(k, 2 * n_f, n_f):
-            ur[lane] = source if up < 0 else f[at[V_RE] + up * lanes + lane]
-            ui[lane] = 0.0 if up < 0 else f[at[V_IM] + up * lanes + lane]
-    for lane in range(lanes):
-        ur[lane] -= r[lane] * jr[lane] - x[lane] * ji[lane]
-    for lane in range(lanes):
-        ui[lane] -= r[lane] * ji[lane] + x[lane] * jr[lane]
-    moved = 0
-    for lane in range(lanes):
-        change = ur[lane] - vr[lane]
-        moved += 1 if change * change > TOLERANCE else 0
-        vr[lane] = ur[lane]
-    for lane in range(lanes):
-        change = ui[lane] - vi[lane]
-        moved += 1 if change * change > TOLERANCE else 0
-        vi[lane] = ui[lane]
-    return moved
+            here[lane] = above[lane] * chain[lane] - here[lane]
+        for n in range(ci[at[J_LATERALS] + d]):
+            k = ci[at[J_LATERAL] + d * n_f + n]
+            up = ci[at[J_PAR] + d * n_f + k]
+            here[k] += source if up < 0 else drop[up * lanes + k]
+            here[n_f + k] += source if up < 0 else drop[up * lanes + n_f + k]
 
 
 @kernel
 def flow(f, i, cf, ci, at, w):  # type: ignore[no-untyped-def]
     """Both flows of the tick on its mean powers, then loads, lowest voltages and heat.
 
-    w (6, D, FL): scratch. Reads ST_KWH, writes ST_KW, FD_*, ST_U, ST_X, X_GRIDLOAD.
+    w (6, D x FL): scratch. Reads ST_KWH, writes ST_KW, FD_*, ST_U, ST_X, X_GRIDLOAD.
     """
     n_f, n_s = at[N_F], at[N_S]
     lanes = at[N_FL]
@@ -202,14 +193,14 @@ def flow(f, i, cf, ci, at, w):  # type: ignore[no-untyped-def]
     tan_b = np.sqrt(1.0 - pfb * pfb) / pfb
     tan_c = np.sqrt(1.0 - pfc * pfc) / pfc
     base_load(f, i, cf, at)
-    base = w[2, 0]
+    base = w[2]
     for lane in range(lanes):
         base[lane] = 0.0
     for k in range(n_f):
         base[k] = f[at[FD_BASEKW] + k] / sbase
         base[n_f + k] = base[k]
     for d in range(depth):
-        p, q = w[0, d], w[1, d]
+        p, q = w[0, d * lanes : (d + 1) * lanes], w[1, d * lanes : (d + 1) * lanes]
         share = cf[at[K_SHARE] + d * lanes : at[K_SHARE] + (d + 1) * lanes]
         for lane in range(lanes):
             value = share[lane] * base[lane]
@@ -224,8 +215,8 @@ def flow(f, i, cf, ci, at, w):  # type: ignore[no-untyped-def]
         f[at[ST_KW] + s] = kw
         k, d = ci[at[J_FEEDER] + s], ci[at[J_POS] + s]
         f[at[FD_EVKWH] + k] += kwh
-        w[0, d, k] += kw / sbase
-        w[1, d, k] += kw / sbase * tan_c
+        w[0, d * lanes + k] += kw / sbase
+        w[1, d * lanes + k] += kw / sbase * tan_c
         u = kw / pfc / f[at[ST_KVA] + s]
         f[at[ST_U] + s] = u
         f[at[ST_X] + s] += alpha * (u * u - f[at[ST_X] + s])
@@ -238,10 +229,10 @@ def flow(f, i, cf, ci, at, w):  # type: ignore[no-untyped-def]
         sr, si, br, bi = 0.0, 0.0, 0.0, 0.0
         for d in range(ci[at[J_BUSES] + k]):
             if ci[at[J_PAR] + d * n_f + k] < 0:
-                sr += w[2, d, k]
-                si += w[3, d, k]
-                br += w[2, d, n_f + k]
-                bi += w[3, d, n_f + k]
+                sr += w[2, d * lanes + k]
+                si += w[3, d * lanes + k]
+                br += w[2, d * lanes + n_f + k]
+                bi += w[3, d * lanes + n_f + k]
         f[at[FD_P] + k] = source * sr * sbase
         s_kva = source * np.sqrt(sr * sr + si * si) * sbase
         b_kva = source * np.sqrt(br * br + bi * bi) * sbase

@@ -65,7 +65,7 @@ class WorldOptions:
 class Scratch:
     """What one thread needs beside the rows."""
 
-    w: npt.NDArray[np.float64]  # (6, D, FL) loads, currents and parents of the power flow
+    w: npt.NDArray[np.float64]  # (6, D x FL) loads and currents of the power flow of the power flow
     wp: npt.NDArray[np.float64]  # (K + 3, SP) slot powers; sum, share and finished of each station
     own: npt.NDArray[np.float64]
     enter: npt.NDArray[np.int32]
@@ -85,7 +85,7 @@ class Scratch:
     def of(cls, layout: r.Layout) -> Scratch:
         d = layout.dims
         return cls(
-            w=np.zeros((6, d["D"], d["FL"])),
+            w=np.zeros((6, d["D"] * d["FL"])),
             wp=np.zeros((d["K"] + 3, d["SP"])),
             own=np.zeros(8),
             enter=np.zeros((5, 4), np.int32),

@@ -83,20 +83,24 @@ def nearest(world: World, o: np.ndarray, rng: np.random.Generator) -> list[Answe
 
 
 def random_legal(world: World, o: np.ndarray, rng: np.random.Generator) -> list[Answer]:
-    """One of the legal answers at random: routes, deferrals, load shifts."""
+    """Any of the legal choices of the Gymnasium space alike: leave, station x rate, defer, load_shift."""
     out = []
-    n_s = len(world.city.pack.stations.ids)
+    pack, view = world.city.pack, world.layout.view
+    n_s, n_f = len(pack.stations.ids), len(pack.grid.feeder_ids)
+    margin = 1.0 - view(o, "O_FS")[:n_f] / view(o, "O_FKVA")[:n_f]
+    kw = np.where(pack.stations.feeder == int(margin.argmin()), view(o, "O_KW")[:n_s], -1.0)
+    largest = int(kw.argmax())
+    live = view(o, "O_UP")[largest] > 0 and view(o, "O_SUP")[largest] > 0
     for car in pending(world, o):
-        seq, kind = int(car[r.P_SEQ]), int(rng.integers(0, 3))
+        seq = int(car[r.P_SEQ])
         usable = np.flatnonzero(np.isfinite(legal(world, o, car)))
-        if kind == 0 and len(usable):
-            out.append((seq, 0, int(rng.choice(usable)), int(rng.integers(0, 3)), 0))
-        elif kind == 1 and car[r.P_PAT] >= 5:
-            out.append((seq, 1, -1, 1, 5 * int(rng.integers(1, car[r.P_PAT] // 5 + 1))))
-        else:
-            s = int(rng.integers(0, n_s))
-            if world.layout.view(o, "O_UP")[s] > 0 and world.layout.view(o, "O_SUP")[s] > 0:
-                out.append((seq, 2, s, int(rng.integers(0, world.city.pack.stations.rate[s] + 1)), 10))
+        choices: list[Answer | None] = [None]
+        choices += [(seq, 0, int(s), rate, 0) for s in usable for rate in range(3)]
+        choices += [(seq, 1, -1, 1, m) for m in (5, 15, 30, 60, 120) if m <= car[r.P_PAT]]
+        choices += [(seq, 2, largest, rate, 10) for rate in range(pack.stations.rate[largest] + 1) if live]
+        chosen = choices[int(rng.integers(len(choices)))]
+        if chosen is not None:
+            out.append(chosen)
     return out
 
 

@@ -13,7 +13,7 @@ from ev_grid_oracle.reward.terms import F_IDLE, FLAG_NAMES
 from ev_grid_oracle.schema import rows as r
 from ev_grid_oracle.schema.enums import CarState
 
-SEEDS = {"toy": range(200, 230), "blr": range(200, 210)}
+SEEDS = {"toy": range(200, 230), "blr": range(200, 208)}
 SCENARIOS = {"toy": ("baseline", "station_outage"), "blr": ("baseline", "SilkBoardJam", "transformer_derate")}
 
 
@@ -77,7 +77,7 @@ def test_the_idle_flag_is_rare_where_somebody_works(toy_scores):
 
 
 def test_trn_05_deferring_for_ever_has_a_growing_cost(city_toy):
-    """One car put off k times and then routed: each deferral costs more than the one before it, or as much."""
+    """One car put off k times and then routed: each deferral adds to the cost."""
     cost = []
     for k in range(14):
         rig = Rig(silent(city_toy), ticks=16, settle=True)

@@ -69,9 +69,15 @@ class Rig:
     """
 
     def __init__(
-        self, city: CityPack, *, scenario: Scenario | None = None, start_min: int = 17 * 60, ticks: int = 2000,
-        settle: bool = False, seed: int = 1,
-    ) -> None:  # fmt: skip
+        self,
+        city: CityPack,
+        *,
+        scenario: Scenario | None = None,
+        start_min: int = 17 * 60,
+        ticks: int = 2000,
+        settle: bool = False,
+        seed: int = 1,
+    ) -> None:
         self.city = city
         self.batch = Batch(city, 1)
         self.world = self.batch.world
@@ -92,10 +98,22 @@ class Rig:
         return self.y(r.Y_TICK)
 
     def car(
-        self, *, vehicle: int = 0, soc: float = 0.5, target: float = 0.8, node: int = 0, persona: int = 3,
-        patience: int = 60, asked: int | None = None, flags: int = 0, ready: int | None = None, rate: int = 2,
-        station: int = -1, arrive: int | None = None, own: int = 0,
-    ) -> int:  # fmt: skip
+        self,
+        *,
+        vehicle: int = 0,
+        soc: float = 0.5,
+        target: float = 0.8,
+        node: int = 0,
+        persona: int = 3,
+        patience: int = 60,
+        asked: int | None = None,
+        flags: int = 0,
+        ready: int | None = None,
+        rate: int = 2,
+        station: int = -1,
+        arrive: int | None = None,
+        own: int = 0,
+    ) -> int:
         """Put a car in; returns its number. Pending now, or enroute to `station` for minute `arrive`."""
         y, now = self.view("Y"), 5 * self.tick
         cars = self.view("CAR")
@@ -106,11 +124,21 @@ class Rig:
         row[:] = 0
         asked = now if asked is None else asked
         for column, value in (
-            (r.C_SEQ, self._seq), (r.C_VEHICLE, vehicle), (r.C_SOC_BP, round(soc * 10000)),
-            (r.C_TGT_BP, round(target * 10000)), (r.C_NODE, node), (r.C_PERSONA, persona), (r.C_PAT, patience),
-            (r.C_TREQ, asked), (r.C_RATE, rate), (r.C_FLAGS, flags), (r.C_READY, -r.NEVER), (r.C_OWN, own),
-            (r.C_BANK, y[r.Y_KEY]), (r.C_URG_BP, 9000 if flags & r.B_CRIT else 5000),
-        ):  # fmt: skip
+            (r.C_SEQ, self._seq),
+            (r.C_VEHICLE, vehicle),
+            (r.C_SOC_BP, round(soc * 10000)),
+            (r.C_TGT_BP, round(target * 10000)),
+            (r.C_NODE, node),
+            (r.C_PERSONA, persona),
+            (r.C_PAT, patience),
+            (r.C_TREQ, asked),
+            (r.C_RATE, rate),
+            (r.C_FLAGS, flags),
+            (r.C_READY, -r.NEVER),
+            (r.C_OWN, own),
+            (r.C_BANK, y[r.Y_KEY]),
+            (r.C_URG_BP, 9000 if flags & r.B_CRIT else 5000),
+        ):
             row[column] = value
         if ready is not None:
             row[r.C_READY] = ready

@@ -17,26 +17,40 @@ from ev_grid_oracle.sim.world import WorldOptions
 
 def roomy(city, **constants):
     """No overflow, no warm-up, the day as usual."""
-    return replace(city, constants=replace(
-        city.constants, max_cars=1500, max_pending=700, warmup_ticks=0, occupancy_start=0.0, **constants,
-    ))  # fmt: skip
+    return replace(
+        city,
+        constants=replace(
+            city.constants,
+            max_cars=1500,
+            max_pending=700,
+            warmup_ticks=0,
+            occupancy_start=0.0,
+            **constants,
+        ),
+    )
 
 
 def meet(city, n, ticks, *, start=17 * 60, scenario=None, seeds=50_000, **options):
-    """All cars that appear in `n` episodes with nobody answering: (rows of requests, of walk-ins), and counts.
+    """All cars of `n` episodes with nobody answering: rows of requests, rows of walk-ins, counts.
 
     counts: (ticks, n, 2) requests and walk-ins by tick, from the facts of the tick.
     """
     batch = Batch(city, n)
     chosen = scenario or city.scenario("baseline")
-    batch.reset([WorldOptions(seeds + k, chosen, start, ticks=ticks + 1, settle=False, **options) for k in range(n)])
+    batch.reset(
+        [WorldOptions(seeds + k, chosen, start, ticks=ticks + 1, settle=False, **options) for k in range(n)]
+    )
     counts, found = np.zeros((ticks, n, 2)), ([], [])
     for tick in range(ticks):
         batch.counts[:] = 0
         batch.step()
         counts[tick] = batch.world.view("TK")[:, [r.T_REQ, r.T_WALK]]
         cars = batch.world.view("CAR")
-        new = (cars[..., r.C_STATE] > 0) & (cars[..., r.C_TREQ] >= 5 * tick) & ((cars[..., r.C_FLAGS] & r.B_WARM) == 0)
+        new = (
+            (cars[..., r.C_STATE] > 0)
+            & (cars[..., r.C_TREQ] >= 5 * tick)
+            & ((cars[..., r.C_FLAGS] & r.B_WARM) == 0)
+        )
         walk = (cars[..., r.C_FLAGS] & r.B_WALKIN) != 0
         found[0].append(cars[new & ~walk])
         found[1].append(cars[new & walk])
@@ -77,7 +91,9 @@ def test_ticks_do_not_know_each_other(city_toy):
         a = counts[:-1, :, k].reshape(-1) - counts[..., k].mean()
         b = counts[1:, :, k].reshape(-1) - counts[..., k].mean()
         assert abs(np.corrcoef(a, b)[0, 1]) < 4.0 / np.sqrt(a.size)
-    assert abs(np.corrcoef(counts[..., 0].reshape(-1), counts[..., 1].reshape(-1))[0, 1]) < 4.0 / np.sqrt(counts[..., 0].size)
+    assert abs(np.corrcoef(counts[..., 0].reshape(-1), counts[..., 1].reshape(-1))[0, 1]) < 4.0 / np.sqrt(
+        counts[..., 0].size
+    )
 
 
 @pytest.mark.parametrize(("start", "weekday"), [(3 * 60, 2), (10 * 60, 2), (19 * 60, 2), (10 * 60, 6)])
@@ -157,7 +173,9 @@ def test_flexible_cars_are_the_packs_share_and_have_their_window(city_toy, eveni
     window = cars[:, r.C_READY] - cars[:, r.C_TREQ]
     assert (window >= c.flex_ready_lo_min).all()
     assert (window <= c.flex_ready_hi_min).all()
-    assert window.mean() == pytest.approx((c.flex_ready_lo_min + c.flex_ready_hi_min) / 2, abs=4 * window.std() / len(cars) ** 0.5)
+    assert window.mean() == pytest.approx(
+        (c.flex_ready_lo_min + c.flex_ready_hi_min) / 2, abs=4 * window.std() / len(cars) ** 0.5
+    )
     assert (cars[:, r.C_PAT] == window - c.flex_slack_min).all()
     assert (cars[:, r.C_FLAGS] & r.B_CRIT == 0).all()
 
@@ -196,7 +214,9 @@ def test_walkins_choose_like_the_packs_table_in_an_empty_city(city_toy):
             mine = walkins[(zone == z) & (dc == plug), r.C_STATION]
             share = np.diff(profiles.choice_cum[z, plug], prepend=0.0)
             for s in range(len(city.stations.ids)):
-                expected = share[profiles.choice_station[z, plug] == s].sum()  # padding repeats a station with 0
+                expected = share[
+                    profiles.choice_station[z, plug] == s
+                ].sum()  # padding repeats a station with 0
                 assert near((mine == s).mean(), expected, len(mine)), (z, plug, s)
 
 

@@ -53,7 +53,7 @@ def test_head_power_agrees_and_is_loads_plus_losses(city_blr):
     rng = np.random.default_rng(14)
     kw = rng.uniform(0.0, 900.0, len(grid.bus_ids))
     p, q = loads(city_blr, kw)
-    volts, amps, _ = sweep(pc, p, q)
+    _volts, amps, _sweeps = sweep(pc, p, q)
     n_f = len(grid.feeder_ids)
     head = (grid.source_pu * amps[0, :n_f].real) * 1000.0
     z = (grid.line_r_ohm / grid.vn_kv**2) * np.abs(amps[pc.bus_position, grid.bus_feeder]) ** 2 * 1000.0

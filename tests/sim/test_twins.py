@@ -26,11 +26,21 @@ def arrivals(city, rng, n, minutes):
         soc = int(rng.integers(500, 8000)) / 10000
         target = min(1.0, soc + int(rng.integers(300, 6000)) / 10000)
         car = plain.Car(
-            seq=len(cars) + 1, arrive=int(rng.integers(0, minutes)), station=s, soc=soc, target=round(target, 4),
-            battery_kwh=float(v.battery_kwh[k]), ac_kw=float(v.ac_kw[k]), dc_kw=float(v.dc_kw[k]),
-            knee=float(v.taper_knee[k]), floor=float(v.taper_floor[k]), patience=int(rng.integers(1, 60)),
-            rate=int(rng.integers(0, 3)), emergency=bool(rng.random() < 0.1), walkin=bool(rng.random() < 0.5),
-        )  # fmt: skip
+            seq=len(cars) + 1,
+            arrive=int(rng.integers(0, minutes)),
+            station=s,
+            soc=soc,
+            target=round(target, 4),
+            battery_kwh=float(v.battery_kwh[k]),
+            ac_kw=float(v.ac_kw[k]),
+            dc_kw=float(v.dc_kw[k]),
+            knee=float(v.taper_knee[k]),
+            floor=float(v.taper_floor[k]),
+            patience=int(rng.integers(1, 60)),
+            rate=int(rng.integers(0, 3)),
+            emergency=bool(rng.random() < 0.1),
+            walkin=bool(rng.random() < 0.5),
+        )
         car.vehicle = k  # type: ignore[attr-defined]
         cars.append(car)
     return cars
@@ -40,9 +50,16 @@ def inject(rig, cars):
     for c in cars:
         flags = (r.B_EMERG if c.emergency else 0) | (r.B_WALKIN if c.walkin else 0)
         seq = rig.car(
-            vehicle=c.vehicle, soc=c.soc, target=c.target, station=c.station, arrive=c.arrive, patience=c.patience,
-            rate=c.rate, flags=flags, asked=0,
-        )  # fmt: skip
+            vehicle=c.vehicle,
+            soc=c.soc,
+            target=c.target,
+            station=c.station,
+            arrive=c.arrive,
+            patience=c.patience,
+            rate=c.rate,
+            flags=flags,
+            asked=0,
+        )
         assert seq == c.seq
 
 
@@ -63,10 +80,15 @@ def test_stations_play_like_plain_python(city_toy, seed, tight):
     inject(rig, cars)
     st = city.stations
     stations = [
-        plain.Station(int(st.rate[s]), int(st.slots[s]), float(st.site_limit_kw[s]), bool(st.ac_socket[s]),
-                      float(st.ac_socket_kw[s]))
+        plain.Station(
+            int(st.rate[s]),
+            int(st.slots[s]),
+            float(st.site_limit_kw[s]),
+            bool(st.ac_socket[s]),
+            float(st.ac_socket_kw[s]),
+        )
         for s in range(len(st.ids))
-    ]  # fmt: skip
+    ]
     log = plain.play(stations, cars, 5 * TICKS, city.constants.battery_efficiency)
     for tick in range(TICKS):
         rig.step()

@@ -21,7 +21,9 @@ N = 200
 
 def starts(city, warm, start_min, first_seed):
     """(N,) occupied slots and queued cars at tick 0 after a warm-up of `warm` ticks."""
-    roomy = replace(city, constants=replace(city.constants, warmup_ticks=warm, max_cars=1500, max_pending=500))
+    roomy = replace(
+        city, constants=replace(city.constants, warmup_ticks=warm, max_cars=1500, max_pending=500)
+    )
     batch = Batch(roomy, N)
     scenario = city.scenario("baseline")
     batch.reset([WorldOptions(first_seed + k, scenario, start_min) for k in range(N)])
@@ -39,7 +41,9 @@ def test_a_five_times_longer_warm_up_changes_nothing(request, name, start):
     long = starts(city, 5 * warm, start, 20_000)
     for what, a, b in zip(("occupied", "queued"), short, long, strict=True):
         p = stats.ttest_ind(a, b, equal_var=False).pvalue
-        assert p > 0.01, f"{what}: {a.mean():.2f} after {warm} ticks, {b.mean():.2f} after {5 * warm}, p = {p:.2g}"
+        assert p > 0.01, (
+            f"{what}: {a.mean():.2f} after {warm} ticks, {b.mean():.2f} after {5 * warm}, p = {p:.2g}"
+        )
         p = stats.mannwhitneyu(a, b).pvalue
         assert p > 0.01, f"{what}: distributions differ, p = {p:.2g}"
 

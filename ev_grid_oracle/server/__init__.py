@@ -1,0 +1,1 @@
+"""The service: ``uvicorn ev_grid_oracle.server.app:app``."""

@@ -1,0 +1,123 @@
+"""A lane of the demo: one policy on one session, with a badge that says what really acted.
+
+A policy that cannot be made here (a missing extra, no model) is stood in for, and one that thinks too long is
+answered for by the baseline: both are shown in the badge and recorded in the trace's `source`.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as Late
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ev_grid_oracle.city.model import CityPack
+from ev_grid_oracle.city.packed import PackedCity, packed
+from ev_grid_oracle.episode.observe import LiveObservation
+from ev_grid_oracle.episode.session import Session
+from ev_grid_oracle.policies.base import Policy, PolicyContext
+from ev_grid_oracle.policies.registry import make_policy
+from ev_grid_oracle.schema import rows as r
+from ev_grid_oracle.schema.errors import EVGridError, UnknownPolicyError
+
+I32 = npt.NDArray[np.int32]
+
+STAND_IN = "greedy_counting"
+
+
+@dataclass
+class Badge:
+    """What was asked for and what acted in the last tick."""
+
+    asked: str
+    acted: str
+    source: str
+    note: str = ""
+
+    def to_dict(self) -> dict[str, object]:
+        label = self.acted if self.acted == self.asked else f"{self.asked}: {self.acted}"
+        if self.source == "timeout":
+            label = "TIMEOUT->baseline"
+        return {**self.__dict__, "label": label}
+
+
+class Lane:
+    """One policy on one world.
+
+    Args:
+        city: of the session.
+        asked: name of the policy.
+        timeout_s: how long the policy may think about a tick.
+    """
+
+    def __init__(self, city: CityPack, asked: str, timeout_s: float) -> None:
+        self.session = Session(city)
+        self.city: PackedCity = packed(city)
+        self._timeout_s = timeout_s
+        self._policy, self.badge = _make(asked)
+        self._spare: Policy = make_policy("baseline")
+        self._thinking: Future[tuple[int, I32]] | None = None
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="evgrid-lane")
+        self._seed = 0
+
+    def reset(self, options: dict[str, object]) -> LiveObservation:
+        """Start the episode; equal options give every lane the same world."""
+        observation = self.session.reset(**options)  # type: ignore[arg-type]  # resolve() checks every one
+        self.session.policy_name = self.badge.acted
+        self._begin(self._policy)
+        self._begin(self._spare)
+        return observation
+
+    def _begin(self, policy: Policy) -> None:
+        policy.begin(PolicyContext(self.city, self._seed, self.session.planning()))
+
+    def step(self) -> LiveObservation:
+        """Ask the policy and play a tick."""
+        rows, source = self._answers(self.session.observation.row)
+        return self.session.step(rows, source=source)
+
+    def _answers(self, row: npt.NDArray[np.float64]) -> tuple[I32, str]:
+        if self._thinking is None or self._thinking.done():
+            self._thinking = self._pool.submit(_ask, self._policy, row, self.city)
+            try:
+                n, out = self._thinking.result(self._timeout_s)
+                self.badge.source, self.badge.note = self._policy.source, self.badge.note
+                return out[:n].copy(), self._policy.source
+            except Late:
+                note = f"no answer within {self._timeout_s:g} s"
+            except EVGridError as exc:
+                note = f"{exc.code}: {exc.message}"[:200]
+        else:
+            note = "still thinking about an earlier tick"
+        n, out = _ask(self._spare, row, self.city)
+        self.badge.source, self.badge.note = "timeout", note
+        return out[:n].copy(), "timeout"
+
+    @property
+    def traffic(self) -> int:
+        """Key of the present travel table."""
+        return self.session._world.scalar(0, r.Y_KEY)
+
+    def close(self) -> None:
+        """Let go of the thread; a policy that is still thinking ends by itself."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _ask(policy: Policy, row: npt.NDArray[np.float64], city: PackedCity) -> tuple[int, I32]:
+    out = np.zeros((city.layout.dims["MP"], r.N_DCOL), np.int32)
+    return policy.answer(row.copy(), out), out
+
+
+def _make(asked: str) -> tuple[Policy, Badge]:
+    """The policy of that name, or the strong heuristic in its place where it cannot be had here."""
+    try:
+        policy = make_policy(asked)
+    except UnknownPolicyError:
+        raise
+    except (EVGridError, ImportError) as exc:
+        policy = make_policy(STAND_IN)
+        policy.source = "fallback"
+        return policy, Badge(asked, policy.name, "fallback", f"{asked} is not available: {exc}"[:200])
+    return policy, Badge(asked, policy.name, policy.source)
