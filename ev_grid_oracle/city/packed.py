@@ -218,7 +218,9 @@ def _feeder_shape(pack: CityPack) -> npt.NDArray[np.float64]:
     total = np.zeros((2, len(mix), shape.shape[2]))
     for m in range(mix.shape[1]):  # summed in this order on every CPU
         total += mix[None, :, m, None] * shape[:, None, m, :]
-    return total / total[0, :, 17 * 12 : 22 * 12].max(1)[None, :, None]
+    peak: npt.NDArray[np.float64] = total[0, :, 17 * 12 : 22 * 12].max(1)
+    scaled: npt.NDArray[np.float64] = total / peak[None, :, None]
+    return scaled
 
 
 def _sweep_order(parent: npt.NDArray[np.int32], first: int, last: int) -> list[int]:

@@ -68,7 +68,7 @@ class Batch:
 
         def part(scratch: Scratch, first: int, last: int) -> None:
             s = scratch
-            run(
+            run(  # type: ignore[call-arg]  # the number of travel arrays is not in their type
                 w.f, w.i, w.u, first, last, ticks, w.cf, w.ci, w.at, *w.bank_arrays(), w.link_to, answers, counts,
                 invalid, rewards, s.o, s.dec, s.w, s.wp, s.own, s.enter, s.codes, s.travel, s.extra, s.added, s.times, s.out,
                 s.due, s.sf, s.si,
@@ -87,7 +87,7 @@ class Batch:
 
         def part(scratch: Scratch, first: int, last: int) -> None:
             s = scratch
-            play_rule(
+            play_rule(  # type: ignore[call-arg]
                 w.f, w.i, w.u, first, last, ticks, RULES[rule], w.cf, w.ci, w.at, *w.bank_arrays(), w.link_to,
                 keep[0], keep[1], int(record is not None), rewards, s.o, s.dec, s.w, s.wp, s.own, s.enter, s.codes, s.travel,
                 s.extra, s.added, s.times, s.out, s.due, s.sf, s.si,

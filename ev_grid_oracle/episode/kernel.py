@@ -25,13 +25,13 @@ from ev_grid_oracle.schema.rows import (
     TERM,
     TK,
     TSUM,
-    Y,
     Y_DONE,
     Y_NFREE,
     Y_OPEN,
     Y_SETTLE,
     Y_TICK,
     Y_TICKS,
+    Y,
 )
 from ev_grid_oracle.sim.apply import apply_decisions
 from ev_grid_oracle.sim.cars import lose

@@ -4,15 +4,16 @@
     obs = task.reset(seed=7)                     # obs.prompt, obs.neighbours
     obs = task.step(obs.neighbours[0].node)      # a node, a `RoadMove`, its structured form, or text
 
-Roads, one-way streets, minutes by the hour, the scenario's closed and slow roads, rain, a jammed corridor that
-the seed may draw, and energy with congestion are those of the city; what scenario and jam have done to the
-roads by the start holds for the trip.
+Roads, one-way streets, minutes by the hour, the scenario's closed and slow roads, rain, a jammed corridor
+that the seed may draw, and energy with congestion are those of the city; what scenario and jam have done to
+the roads by the start holds for the trip.
 
-Reward, in `UNIT_MIN` minutes: ``time`` - minutes of the step; ``failure`` - max(60, 240 - minutes so far) where
-the trip ends without arriving, so that such a trip costs 240 minutes like a lost car; ``format`` - 10 minutes
-for a refused text, during which the car waits one minute; ``shaping`` gamma x potential(next) - potential(now),
-the potential being minus the minutes of the fastest way to the target by the clock, 0 once the episode is over.
-With gamma 1 the reward of an episode without refused texts is minus the minutes lost against the fastest way.
+Reward, in `UNIT_MIN` minutes: ``time`` - minutes of the step; ``failure`` - max(60, 240 - minutes so far)
+where the trip ends without arriving, so that such a trip costs 240 minutes like a lost car; ``format`` - 10
+minutes for a refused text, during which the car waits one minute; ``shaping`` gamma x potential(next) -
+potential(now), the potential being minus the minutes of the fastest way to the target by the clock, 0 once
+the episode is over. With gamma 1 the reward of a trip that arrives without refused texts is minus the minutes
+lost against the fastest way.
 """
 
 from __future__ import annotations
@@ -261,10 +262,17 @@ class RoadSession:
             degrees = compass.degrees(self._node, node)
             out.append(
                 RoadNeighbour(
-                    node, roads.node_names[node], roads.link_names[driven.link], point(degrees), degrees,
-                    driven.minutes, float(roads.link_m[driven.link]), self._kwh_of(driven), compass.km(node, goal),
+                    node=node,
+                    name=roads.node_names[node],
+                    road=roads.link_names[driven.link],
+                    heading=point(degrees),
+                    heading_deg=degrees,
+                    minutes=driven.minutes,
+                    metres=float(roads.link_m[driven.link]),
+                    kwh=self._kwh_of(driven),
+                    target_km=compass.km(node, goal),
                 )
-            )  # fmt: skip
+            )
         return tuple(out)
 
     # -- copies ---------------------------------------------------------------------------------------

@@ -129,8 +129,8 @@ def _roads_at(city: CityPack, scenario: Scenario, tick: int) -> tuple[LinkState,
 
 
 def _plug_fits(city: PackedCity, vehicle: int, station: int) -> bool:
-    limit, _socket = plug_limit_kw(city.cf, city.ci, city.layout.at, vehicle, station)
-    return bool(limit > 0.0)
+    at = city.layout.at
+    return float(plug_limit_kw(city.cf, city.ci, at, vehicle, station)[0]) > 0.0
 
 
 def _nearest(

@@ -108,7 +108,7 @@ class RoadEnv(gymnasium.Env[F32, np.int64]):
         """(A,) choices that are roads, as MaskablePPO asks for them."""
         return np.arange(self.most) < len(self.task.observation.neighbours)
 
-    def render(self) -> str | None:  # type: ignore[override]  # text, not a frame
+    def render(self) -> str | None:
         """The prompt."""
         return self.task.observation.prompt if self.render_mode == "ansi" else None
 

@@ -5,10 +5,10 @@
     REASON: at most 20 words
     CONFIDENCE: 0.0-1.0
 
-The rules of the dispatch text hold: the keys in this order, upper case, a blank after the colon, plain digits,
-LF or CRLF; one closed ``<think>`` part before the answer and one fence around it are tolerated. A key that
-stands twice is `E_MULTI`: a text gives one move. The parser judges words, not roads; whether the move can be
-driven is judged by the task (`ROAD_CODES`).
+The rules of the dispatch text hold: the keys in this order, upper case, a blank after the colon, plain
+digits, LF or CRLF; one closed ``<think>`` part before the answer and one fence around it are tolerated. A key
+that stands twice is `E_MULTI`: a text gives one move. The parser judges words, not roads; whether the move
+can be driven is judged by the task (`ROAD_CODES`).
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def parse_road(text: object) -> RoadParse:
 
 def read_move(values: Mapping[str, object]) -> RoadParse:
     """Judge the structured form ``{"current_node", "next_node", "reason", "confidence"}``."""
-    given = {**{"reason": "no reason given", "confidence": 0.5}, **values}
+    given = {"reason": "no reason given", "confidence": 0.5, **values}
     issues: list[ParseIssue] = []
     for key in given:
         if key not in ("current_node", "next_node", "reason", "confidence"):
@@ -205,24 +205,13 @@ def _block(cur: Cursor) -> RoadMove | None:
     for key in ROAD_KEYS:
         line = cur.line
         if line is None or not line.startswith(key + ":"):
-            if (
-                not values
-                and line is not None
-                and any(x.startswith(ROAD_KEYS[0] + ":") for x in cur.lines[cur.at :])
-            ):
-                cur.issue("E_LEADING", f"{shown(line)} stands before the answer.")
-            elif not values and line is not None and not line.upper().startswith(ROAD_KEYS):
-                cur.issue("E_FORMAT", f"No answer was found; {shown(line)} is not its first line.")
-            else:
-                cur.issue("E_KEY", f"{key} is expected here.", field=key)
+            cur.issue(*_why_not(cur, line, key, not values), field=key)
             return None
         rest = line[len(key) + 1 :]
         value = rest.lstrip(" \t")
-        code, message = (
-            _judge(key, value)
-            if value != rest or not value
-            else ("E_FORMAT", f"Write a blank after '{key}:'.")
-        )
+        code, message = _judge(key, value)
+        if value and value == rest:
+            code, message = "E_FORMAT", f"Write a blank after '{key}:'."
         if code:
             cur.issue(code, message, field=key, column=len(key) + 2)
         values.append(value)
@@ -230,6 +219,16 @@ def _block(cur: Cursor) -> RoadMove | None:
     if cur.issues:
         return None
     return RoadMove(int(values[0]), int(values[1]), values[2], float(values[3]))
+
+
+def _why_not(cur: Cursor, line: str | None, key: str, first: bool) -> tuple[str, str]:
+    """Code and sentence for a line that is not the line of `key`."""
+    if first and line is not None:
+        if any(later.startswith(ROAD_KEYS[0] + ":") for later in cur.lines[cur.at :]):
+            return "E_LEADING", f"{shown(line)} stands before the answer."
+        if not line.upper().startswith(ROAD_KEYS):
+            return "E_FORMAT", f"No answer was found; {shown(line)} is not its first line."
+    return "E_KEY", f"{key} is expected here."
 
 
 def _judge(key: str, value: str) -> tuple[str, str]:

@@ -67,16 +67,18 @@ def build_road_prompt(view: RoadView) -> str:
     lines = [
         f"You drive an electric car through {view.city_name} to a charging station, one road at a time. "
         f"It is {clock(int(view.minute_of_day))}.",
-        f"Current node {view.node} ({view.node_name}). Target node {view.target_node} "
-        f"({view.target_id}, {view.target_name}), {tenth(view.target_km)} km {view.target_heading} as the crow flies.",
-        f"Battery {percent(view.soc_frac)}%, about {whole(view.range_km)} km. Driven {tenth(view.minutes)} min, "
-        f"move {view.steps + 1} of at most {view.max_steps}.",
+        f"Current node {view.node} ({_one_line(view.node_name)}). Target node {view.target_node} "
+        f"({view.target_id}, {_one_line(view.target_name)}), {tenth(view.target_km)} km "
+        f"{view.target_heading} as the crow flies.",
+        f"Battery {percent(view.soc_frac)}%, about {whole(view.range_km)} km. "
+        f"Driven {tenth(view.minutes)} min, move {view.steps + 1} of at most {view.max_steps}.",
         "Arrive in the fewest minutes under today's traffic. A road that is not listed ends the trip.",
         "NEIGHBOURS: node, heading, minutes now, metres, road, place",
     ]
     for n in view.neighbours:
         lines.append(
-            f"{n.node} {n.heading} {tenth(n.minutes)} min {whole(n.metres)} m, {_one_line(n.road)}, to {_one_line(n.name)}"
+            f"{n.node} {n.heading} {tenth(n.minutes)} min {whole(n.metres)} m, "
+            f"{_one_line(n.road)}, to {_one_line(n.name)}"
         )
     if not view.neighbours:
         lines.append("none")

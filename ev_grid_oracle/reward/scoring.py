@@ -94,12 +94,12 @@ from ev_grid_oracle.schema.rows import (
     TSUM,
     V_IM,
     V_RE,
-    X,
     X_CARBON,
     X_MEANREN,
     X_RENEW,
-    Y,
     Y_TICK,
+    X,
+    Y,
 )
 
 

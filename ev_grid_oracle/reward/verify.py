@@ -72,15 +72,15 @@ from ev_grid_oracle.schema.rows import (
     V_TIME_WINDOW,
     V_UNKNOWN_CAR,
     V_UNREACHABLE,
-    X,
     X_TRAFFIC,
-    Y,
     Y_IDLE,
     Y_LSSTREAK,
     Y_NPEND,
     Y_PILESTREAK,
     Y_TICK,
     Y_TRAVEL,
+    X,
+    Y,
 )
 
 
@@ -196,7 +196,7 @@ def verify(f, i, cf, ci, at, minutes, km, dec, n, invalid):  # type: ignore[no-u
             shifts += 1
         if code != V_OK:
             f[at[EP] + A_REFUSED] += 1.0
-            if code == V_TIME_WINDOW or code == V_DETOUR:
+            if code in (V_TIME_WINDOW, V_DETOUR):
                 flag = F_WINDOW
             elif code == V_UNREACHABLE:
                 flag = F_TELEPORT

@@ -49,7 +49,7 @@ def cache_folder() -> Path:
     return folder
 
 
-numba.config.CACHE_DIR = str(cache_folder())
+setattr(numba.config, "CACHE_DIR", str(cache_folder()))  # noqa: B010  numba builds its settings at run time
 
 
 _OPTIONS: dict[str, Any] = {

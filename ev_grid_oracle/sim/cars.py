@@ -89,7 +89,6 @@ from ev_grid_oracle.schema.rows import (
     WALK_PAST,
     WALKS,
     WALKSUM,
-    Y,
     Y_CRIT,
     Y_FLEX,
     Y_FREE,
@@ -100,6 +99,7 @@ from ev_grid_oracle.schema.rows import (
     Y_OVERFLOW,
     Y_PEXP,
     Y_TICK,
+    Y,
 )
 
 PENDING, DEFERRED, ENROUTE, QUEUED, CHARGING = 1, 2, 3, 4, 5

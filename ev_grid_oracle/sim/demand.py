@@ -94,17 +94,12 @@ from ev_grid_oracle.schema.rows import (
     U_FLEET,
     U_WALK,
     U_WARM,
-    X,
     X_DAYF,
     X_PART,
     X_TRAFFIC,
-    Y,
-    Y_CRIT,
     Y_DAYTYPE,
     Y_FDUE,
-    Y_FLEX,
     Y_KEY,
-    Y_NORM,
     Y_NPEND,
     Y_OPEN,
     Y_OVERFLOW,
@@ -115,6 +110,8 @@ from ev_grid_oracle.schema.rows import (
     Y_TRAVEL,
     Y_WSEQ,
     Z_DEMAND,
+    X,
+    Y,
 )
 from ev_grid_oracle.sim.cars import begin_route, free_car, new_car, to_pending
 from ev_grid_oracle.sim.rng import poisson, triangular, u01
@@ -258,7 +255,7 @@ def request(f, i, u, cf, ci, at, minutes, wkey, tick, n, total, own, enter):  # 
     seq = i[y + Y_SEQ]
     i[y + Y_SEQ] += 1
     minute = int(u01(key, tick, n, 1) * 5.0)
-    zone, node = draw_node(f, cf, ci, at, K_ZREQ, total, u01(key, tick, n, 2), u01(key, tick, n, 3))
+    _zone, node = draw_node(f, cf, ci, at, K_ZREQ, total, u01(key, tick, n, 2), u01(key, tick, n, 3))
     c = new_car(i, at)
     if c < 0:
         return

@@ -63,7 +63,6 @@ from ev_grid_oracle.schema.rows import (
     WALK_PAST,
     WALKS,
     WALKSUM,
-    X,
     X_CARBON,
     X_CLOUD,
     X_COMMON,
@@ -74,9 +73,7 @@ from ev_grid_oracle.schema.rows import (
     X_RENEW,
     X_SOLAR,
     X_TNOISE,
-    Y,
     Y_CALENDAR,
-    Y_DAY0,
     Y_DAYTYPE,
     Y_JAM,
     Y_JAM_UNTIL,
@@ -86,6 +83,8 @@ from ev_grid_oracle.schema.rows import (
     Y_START,
     Y_TICK,
     Z_DEMAND,
+    X,
+    Y,
 )
 from ev_grid_oracle.sim.rng import normal4, u01
 

@@ -58,16 +58,16 @@ from ev_grid_oracle.schema.rows import (
     ST_X,
     V_IM,
     V_RE,
-    X,
     X_COMMON,
     X_GRIDLOAD,
     X_HEAT,
-    Y,
     Y_DAYTYPE,
     Y_SEASON,
     Y_START,
     Y_SWEEPS,
     Y_TICK,
+    X,
+    Y,
 )
 
 TOLERANCE = 1.0e-11  # of the largest squared change of a voltage's part in a sweep, pu^2; the next is 20 times less

@@ -23,10 +23,8 @@ from ev_grid_oracle.schema.rows import (
     N_ECOL,
     N_STREAMS,
     Q_DAYSD,
-    X,
     X_DAYF,
     X_RATIO,
-    Y,
     Y_FLEX,
     Y_FORKED,
     Y_NEV,
@@ -35,6 +33,8 @@ from ev_grid_oracle.schema.rows import (
     Y_SEQ,
     Y_TICK,
     Y_WSEQ,
+    X,
+    Y,
 )
 from ev_grid_oracle.sim.cars import free_car, leave_calendar
 from ev_grid_oracle.sim.demand import arrivals

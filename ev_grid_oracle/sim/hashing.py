@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ev_grid_oracle.schema.compiled import kernel
-from ev_grid_oracle.schema.rows import Y, Y_TRAVEL
+from ev_grid_oracle.schema.rows import Y_TRAVEL, Y
 from ev_grid_oracle.sim.rng import mix64
 
 _A = np.uint64(0x9E3779B97F4A7C15)

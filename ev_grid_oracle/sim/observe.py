@@ -143,7 +143,6 @@ from ev_grid_oracle.schema.rows import (
     ST_RATIO,
     ST_UP,
     ST_X,
-    X,
     X_CARBON,
     X_GRIDLOAD,
     X_HEAT,
@@ -152,7 +151,6 @@ from ev_grid_oracle.schema.rows import (
     X_RENEW,
     X_SOLAR,
     X_TRAFFIC,
-    Y,
     Y_DAYTYPE,
     Y_NPEND,
     Y_SEASON,
@@ -160,6 +158,8 @@ from ev_grid_oracle.schema.rows import (
     Y_TICK,
     Y_TICKS,
     Y_TRAVEL,
+    X,
+    Y,
 )
 
 NO_SLOT = 1.0e9

@@ -56,7 +56,6 @@ from ev_grid_oracle.schema.rows import (
     Q_NFEED,
     Q_OCC0,
     Q_TDAY,
-    Q_WARM,
     RING,
     SETT,
     SLOT_CAR,
@@ -77,14 +76,12 @@ from ev_grid_oracle.schema.rows import (
     U_OCC,
     U_TRAFFIC,
     U_WEATHER,
-    X,
     X_CLOUD,
     X_COMMON,
     X_DAYF,
     X_SOLAR,
     X_TDAY,
     X_TRAFFIC,
-    Y,
     Y_FDUE,
     Y_FREE,
     Y_IDLE,
@@ -102,12 +99,14 @@ from ev_grid_oracle.schema.rows import (
     Y_WARM,
     Y_WSEQ,
     Z_DEMAND,
+    X,
+    Y,
 )
 from ev_grid_oracle.sim.apply import apply_decisions
 from ev_grid_oracle.sim.cars import free_car, new_car, plug
 from ev_grid_oracle.sim.demand import draw_person, pick
 from ev_grid_oracle.sim.dispatch.baseline import decide
-from ev_grid_oracle.sim.events import clock, jam, open_tick
+from ev_grid_oracle.sim.events import clock, jam
 from ev_grid_oracle.sim.flow import flat_start, flow, settle_heat
 from ev_grid_oracle.sim.observe import observe
 from ev_grid_oracle.sim.rng import normal12, u01

@@ -41,7 +41,6 @@ from ev_grid_oracle.schema.rows import (
     T_URGENT,
     T_WAIT,
     TK,
-    Y,
     Y_CRIT,
     Y_FDUE,
     Y_FLEX,
@@ -50,6 +49,7 @@ from ev_grid_oracle.schema.rows import (
     Y_NPEND,
     Y_PEXP,
     Y_TICK,
+    Y,
 )
 from ev_grid_oracle.sim.cars import arrive, expire_queue, expire_waiting, fill_slots, finish, to_pending
 from ev_grid_oracle.sim.charge import charge_minute

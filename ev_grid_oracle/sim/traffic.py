@@ -23,12 +23,10 @@ from ev_grid_oracle.schema.rows import (
     N_C,
     N_CAR,
     Q_RAINROAD,
-    X,
     X_RAIN,
     X_TDAY,
     X_TNOISE,
     X_TRAFFIC,
-    Y,
     Y_DAYTYPE,
     Y_JAM,
     Y_KEY,
@@ -36,6 +34,8 @@ from ev_grid_oracle.schema.rows import (
     Y_START,
     Y_TICK,
     Y_TRAVEL,
+    X,
+    Y,
 )
 from ev_grid_oracle.sim.cars import begin_route, leave_calendar
 

@@ -243,7 +243,8 @@ class World:
             SNAPSHOT_MAGIC, SNAPSHOT_VERSION, SIM_VERSION, self._city_tag, self.f.shape[1], self.i.shape[1],
             r.N_STREAMS, zlib.crc32(body),
         )  # fmt: skip
-        return head + body
+        blob: bytes = head + body
+        return blob
 
     def restore(self, e: int, blob: bytes) -> None:
         """Environment `e` becomes what `snapshot` kept; `SnapshotError` says what does not fit."""

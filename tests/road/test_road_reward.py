@@ -29,6 +29,8 @@ def returns(city: CityPack, gamma: float, shaping: bool) -> dict[tuple[int | Non
     task = RoadSession(city)
     found: dict[tuple[int | None, ...], float] = {}
     for plan in itertools.product((0, 1, 2, 3, 4, None), repeat=MOVES):
+        if any(plan[:n] in found for n in range(1, MOVES)):
+            continue  # that way has ended before
         task.reset(start_node=0, target="TOY-A", start="16:58", max_steps=MOVES, shaping=shaping, gamma=gamma)
         total, discount, played = 0.0, 1.0, []
         for move in plan:

@@ -70,14 +70,10 @@ def test_refused(text: object, code: str) -> None:
     assert all(e.code in CODES for e in read.errors)
 
 
-@given(
-    st.one_of(
-        st.text(max_size=300),
-        st.lists(st.sampled_from([*GOOD.splitlines(), "```", "<think>", "</think>", ""]), max_size=9).map(
-            "\n".join
-        ),
-    )
-)
+LINES = [*GOOD.splitlines(), "```", "<think>", "</think>", ""]
+
+
+@given(st.one_of(st.text(max_size=300), st.lists(st.sampled_from(LINES), max_size=9).map("\n".join)))
 @settings(max_examples=400, deadline=None)
 def test_never_raises(text: str) -> None:
     read = parse_road(text)

@@ -202,11 +202,12 @@ def test_snapshots_that_do_not_hold_are_refused(toy: RoadSession, one_way: CityP
     with pytest.raises(SnapshotError):
         RoadSession.restore(blob, "bengaluru")
     recipe = toy.recipe()
+    other = {"id": "x", "sha256": ""}
     for broken in (
         {},
         {**recipe, "options": None},
         {**recipe, "answers": [[1]]},
-        {**recipe, "city": {"id": "x", "sha256": ""}},
+        {**recipe, "city": other},
     ):
         with pytest.raises(SnapshotError):
             RoadSession.from_recipe(broken)

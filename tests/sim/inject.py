@@ -11,6 +11,7 @@ from ev_grid_oracle.city.model import CityPack, Scenario, ScenarioEvent
 from ev_grid_oracle.episode.batch import Batch
 from ev_grid_oracle.schema import rows as r
 from ev_grid_oracle.schema.enums import CarState
+from ev_grid_oracle.sim.cars import begin_route, new_car, to_pending
 from ev_grid_oracle.sim.world import WorldOptions
 
 SILENT = {
@@ -59,6 +60,11 @@ def story(city: CityPack, *events: tuple[int, int, Sequence[int], float]) -> Sce
     """A scenario of (tick, kind, targets, value); nothing is announced."""
     rows = tuple(ScenarioEvent(t, int(k), tuple(g), v, -1, 0.0, "test") for t, k, g, v in events)
     return replace(city.scenario("baseline"), name="test", events=rows)
+
+
+def persona_of(cars: np.ndarray) -> np.ndarray:
+    """Persona of each car row."""
+    return cars[..., r.C_FLAGS] >> r.S_PERSONA & 255
 
 
 class Rig:
@@ -116,47 +122,35 @@ class Rig:
     ) -> int:
         """Put a car in; returns its number. Pending now, or enroute to `station` for minute `arrive`."""
         y, now = self.view("Y"), 5 * self.tick
-        cars = self.view("CAR")
-        y[r.Y_NFREE] -= 1
-        c = int(self.view("FREE")[y[r.Y_NFREE]])
-        row = cars[c]
+        c = int(new_car(self.i, self.world.at))
+        assert c >= 0, "the city is full"
+        row = self.view("CAR")[c]
+        b = int(self.world.at[r.CAR]) + c * r.N_CAR
         self._seq += 1
         row[:] = 0
-        asked = now if asked is None else asked
         for column, value in (
             (r.C_SEQ, self._seq),
+            (r.C_FLAGS, flags | persona << r.S_PERSONA),
             (r.C_VEHICLE, vehicle),
             (r.C_SOC_BP, round(soc * 10000)),
             (r.C_TGT_BP, round(target * 10000)),
             (r.C_NODE, node),
-            (r.C_PERSONA, persona),
             (r.C_PAT, patience),
-            (r.C_TREQ, asked),
+            (r.C_TREQ, now if asked is None else asked),
             (r.C_RATE, rate),
-            (r.C_FLAGS, flags),
-            (r.C_READY, -r.NEVER),
+            (r.C_READY, -r.NEVER if ready is None else ready),
             (r.C_OWN, own),
             (r.C_BANK, y[r.Y_KEY]),
             (r.C_URG_BP, 9000 if flags & r.B_CRIT else 5000),
         ):
             row[column] = value
-        if ready is not None:
-            row[r.C_READY] = ready
         if arrive is None:
-            row[r.C_STATE] = CarState.PENDING
-            row[r.C_TWAIT] = now
-            self.view("PEND")[y[r.Y_NPEND]] = c
-            y[r.Y_NPEND] += 1
-            y[r.Y_PEXP] = min(y[r.Y_PEXP], now + patience)
+            to_pending(self.i, self.world.at, b, c, now, False)
         else:
             assert arrive >= now, "a car arrives now or later"
-            row[r.C_STATE] = CarState.ENROUTE
-            row[r.C_STATION], row[r.C_TDEP], row[r.C_TARR] = station, now, arrive
-            calendar = self.view("CAL")
-            row[r.C_NEXT] = calendar[arrive % r.RING]
-            calendar[arrive % r.RING] = c
-            if not flags & r.B_WALKIN or flags & r.B_ANN:
-                self.view("ST_INB")[station] += 1
+            begin_route(self.i, self.world.at, b, c, station, now, arrive - now, 0)
+        if flags & r.B_FLEX:
+            y[r.Y_FDUE] = min(int(y[r.Y_FDUE]), int(row[r.C_READY]))
         y[r.Y_FLEX if flags & r.B_FLEX and now < row[r.C_READY] else r.Y_NORM] += 1
         if flags & r.B_CRIT:
             y[r.Y_CRIT] += 1
@@ -199,5 +193,7 @@ class Rig:
         """State of charge of a car at a plug."""
         car = self.row(seq)
         assert car[r.C_STATE] == CarState.CHARGING
-        left = self.view("SLOT_G").reshape(-1)[car[r.C_SLOT]]
+        cars = self.view("CAR")
+        (c,) = np.flatnonzero((cars[:, r.C_STATE] > 0) & (cars[:, r.C_SEQ] == seq))
+        left = float(self.view("SLOT_G")[self.view("SLOT_CAR") == c][0])
         return car[r.C_TGT_BP] / 10000 - left / self.city.vehicles.battery_kwh[car[r.C_VEHICLE]]

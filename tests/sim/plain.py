@@ -65,9 +65,9 @@ class Station:
     def wish_kw(self, car: Car, cap_kw: float) -> float:
         """Power the car would take now: slot, rate, vehicle, taper, demand response."""
         vehicle, plug = self.vehicle_kw(car)
-        tapered = vehicle
+        tapered = max(car.dc_kw, car.ac_kw)  # what the battery itself can take
         if car.soc > car.knee:
-            tapered = vehicle * (1.0 - (1.0 - car.floor) * (car.soc - car.knee) / (1.0 - car.knee))
+            tapered = tapered * (1.0 - (1.0 - car.floor) * (car.soc - car.knee) / (1.0 - car.knee))
         return min(vehicle, plug, RATE_KW[car.rate], tapered, cap_kw)
 
 

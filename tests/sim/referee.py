@@ -48,9 +48,11 @@ def sweep(city: PackedCity, p: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, n
     layout = city.layout
     f = np.zeros(layout.sizes["f"])
     flat_start(f, city.cf, layout.at)
-    jr, ji = np.zeros_like(p), np.zeros_like(p)
-    sweeps = solve(f, city.cf, city.ci, layout.at, p, q, jr, ji)
-    return layout.view(f, "V_RE") + 1j * layout.view(f, "V_IM"), jr + 1j * ji, int(sweeps)
+    w = np.zeros((6, p.size))
+    w[0], w[1] = p.reshape(-1), q.reshape(-1)
+    sweeps = solve(f, city.cf, city.ci, layout.at, w)
+    amps = (w[2] + 1j * w[3]).reshape(p.shape)
+    return layout.view(f, "V_RE") + 1j * layout.view(f, "V_IM"), amps, int(sweeps)
 
 
 def newton(grid: Grid, p_kw: np.ndarray, q_kvar: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from inject import story
+from inject import persona_of, story
 from scipy import stats
 
 from ev_grid_oracle.episode.batch import Batch
@@ -132,7 +132,7 @@ def test_personas_and_vehicles_are_the_packs(city_toy, evening):
     p = city_toy.personas
     for cars, share in zip(evening, (p.request_share, p.walkin_share), strict=False):
         for k in range(len(p.names)):
-            mine = cars[:, r.C_PERSONA] == k
+            mine = persona_of(cars) == k
             assert near(mine.mean(), share[k], len(cars)), p.names[k]
             vehicles = np.diff(p.vehicle_cum[k], prepend=0.0)
             for v in range(len(vehicles)):
@@ -143,7 +143,7 @@ def test_people_are_as_their_persona_says(city_toy, evening):
     p = city_toy.personas
     for cars in evening[:2]:
         for k in range(len(p.names)):
-            mine = cars[(cars[:, r.C_PERSONA] == k) & ((cars[:, r.C_FLAGS] & r.B_FLEX) == 0)]
+            mine = cars[(persona_of(cars) == k) & ((cars[:, r.C_FLAGS] & r.B_FLEX) == 0)]
             soc, target = mine[:, r.C_SOC_BP] / 1e4, mine[:, r.C_TGT_BP] / 1e4
             assert (soc >= p.soc_lo[k] - 1e-4).all()
             assert (soc <= p.soc_hi[k]).all()
@@ -167,7 +167,7 @@ def test_flexible_cars_are_the_packs_share_and_have_their_window(city_toy, eveni
     assert (walkins[:, r.C_FLAGS] & r.B_FLEX == 0).all()
     flexible = (requests[:, r.C_FLAGS] & r.B_FLEX) != 0
     for k in range(len(p.names)):
-        mine = requests[:, r.C_PERSONA] == k
+        mine = persona_of(requests) == k
         assert near(flexible[mine].mean(), p.flexible_share[k], mine.sum()), p.names[k]
     cars = requests[flexible]
     window = cars[:, r.C_READY] - cars[:, r.C_TREQ]
@@ -249,8 +249,8 @@ def test_participation_splits_all_cars(city_toy):
 def test_a_fleet_mode_makes_every_request_of_one_persona(city_toy):
     for persona in range(len(city_toy.personas.names)):
         requests, walkins, _ = meet(roomy(city_toy), 10, 12, persona=persona)
-        assert (requests[:, r.C_PERSONA] == persona).all()
-        assert len(set(walkins[:, r.C_PERSONA].tolist())) > 2
+        assert (persona_of(requests) == persona).all()
+        assert len(set(persona_of(walkins).tolist())) > 2
 
 
 def test_a_demand_event_acts_on_its_zone(city_toy):

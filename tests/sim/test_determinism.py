@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from inject import story
+from inject import persona_of, story
 from play_digest import trail
 from wild import answers
 
@@ -148,7 +148,6 @@ def test_two_policies_meet_the_same_cars_weather_and_jams(city_blr):
         idle = Batch(city, 1)
         met: list[dict[tuple[int, int], tuple[int, ...]]] = [{}, {}]
         columns = [
-            r.C_PERSONA,
             r.C_VEHICLE,
             r.C_NODE,
             r.C_TREQ,
@@ -169,7 +168,7 @@ def test_two_policies_meet_the_same_cars_weather_and_jams(city_blr):
                 cars = world.view("CAR")[e]
                 for car in cars[(cars[:, r.C_STATE] > 0) & (cars[:, r.C_SEQ] >= 0)]:
                     key = (int(car[r.C_FLAGS] & r.B_WALKIN), int(car[r.C_SEQ]))
-                    met[e].setdefault(key, tuple(car[columns].tolist()))
+                    met[e].setdefault(key, (*car[columns].tolist(), int(persona_of(car))))
             for name in ("FD_BASEKW", "FD_NOISE", "FD_KVA", "Z_DEMAND", "ST_BROKEN", "ST_PRICE"):
                 assert (world.view(name)[0] == world.view(name)[1]).all(), name
             for index in (r.X_TRAFFIC, r.X_RENEW, r.X_CARBON, r.X_COMMON, r.X_TNOISE):
