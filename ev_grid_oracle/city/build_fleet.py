@@ -19,6 +19,7 @@ def build_vehicles(v: Table) -> Vehicles:
             wh_km=v.num("wh_km"),
             taper_knee=v.num("taper_knee"),
             taper_floor=v.num("taper_floor"),
+            to_full=(v.num("wheels") <= 3.0).astype(np.float64),
         )
     )
 

@@ -52,6 +52,7 @@ class Vehicles:
     wh_km: F64  # city consumption
     taper_knee: F64
     taper_floor: F64
+    to_full: F64  # 1: charges to 100 % whatever its persona (two- and three-wheelers), else 0
 
 
 @dataclass(frozen=True)

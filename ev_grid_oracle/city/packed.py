@@ -124,6 +124,7 @@ def _fleet(pack: CityPack, layout: r.Layout, cf: npt.NDArray[np.float64], ci: np
         ("K_WHKM", v.wh_km),
         ("K_KNEE", v.taper_knee),
         ("K_FLOOR", v.taper_floor),
+        ("K_FULL", v.to_full),
         ("K_UBIAS", p.urgency_bias),
         ("K_SOC3", np.stack([p.soc_lo, p.soc_mode, p.soc_hi], 1)),
         ("K_TGT2", np.stack([p.target_lo, p.target_hi], 1)),
@@ -165,7 +166,8 @@ def _usual_minutes(
                 soc = (p.soc_lo[k] + p.soc_mode[k] + p.soc_hi[k]) / 3.0
                 target = (p.target_lo[k] + p.target_hi[k]) / 2.0
                 for v in np.flatnonzero(vehicle_share[k] > 0.0):
-                    minutes = own_minutes(cf, ci, layout.at, v, s, soc, target, RATE_KW[2])
+                    full = 1.0 if pack.vehicles.to_full[v] > 0.0 else target
+                    minutes = own_minutes(cf, ci, layout.at, v, s, soc, full, RATE_KW[2])
                     if minutes < NO_PLUG_MIN:
                         share = p.walkin_share[k] * vehicle_share[k, v]
                         total += share * minutes

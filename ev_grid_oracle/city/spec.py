@@ -67,7 +67,7 @@ _ALL = (
     TableSpec(
         "stations.csv",
         (
-            _ID("station_id"), _ID("slug"), _NAME, _LAT, _LON, _c("type", *RATES), _i("slots", 1, 64),
+            _ID("station_id"), _ID("slug"), _NAME, _LAT, _LON, _c("type", *RATES), _i("slots", 1, 31),
             _FLAGS["ac_socket"], _f("ac_socket_kw", 0, 43), _f("site_limit_kw", 3, 5000),
             _f("transformer_kva", 3, 5000), _f("price_inr_kwh", 0.5, 100), _f("habit", -5, 5),
             _ID("feeder"), _ID("bus"), _NOTE,

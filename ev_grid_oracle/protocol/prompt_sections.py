@@ -35,7 +35,7 @@ RULES
 route: a station, DEFER_MINUTES 0. defer: NONE, 1 to patience left.
 load_shift: caps every slot of STATION (NONE: all of the tightest feeder) at CHARGE_RATE for
 DEFER_MINUTES; the car waits on.
-CHARGE_RATE not above the station's type ({_CAPS} kW).
+CHARGE_RATE caps the power ({_CAPS} kW); of load_shift it must not pass the station's type.
 A station must be up, fit the plug, be in reach, its detour within patience."""
 
 _PREDICT = f"""\

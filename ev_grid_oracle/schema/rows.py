@@ -202,6 +202,7 @@ FIELDS: tuple[FieldSpec, ...] = (
     _f("K_WHKM", "cf", "V", "Wh/km", "consumption"),
     _f("K_KNEE", "cf", "V", "1", "taper knee"),
     _f("K_FLOOR", "cf", "V", "1", "taper floor"),
+    _f("K_FULL", "cf", "V", "0/1", "1: charges to 100 % whatever its persona"),
     _f("K_UBIAS", "cf", "P", "1", "urgency bias"),
     _f("K_SOC3", "cf", "P 3", "1", "state of charge at request, low / mode / high"),
     _f("K_TGT2", "cf", "P 2", "1", "target, low / high"),
@@ -285,7 +286,7 @@ N_AT = _FIRST_FIELD + len(FIELDS)
     FD_EVKWH, V_RE, V_IM, Z_DEMAND, X, TK, EP, TERM, TSUM, SETT, EV,
     SLOT_CAR, ST_OCC, ST_MASK, ST_QN, ST_QH, ST_QEXP, ST_UP, ST_UPSET, ST_BROKEN, ST_INB, ST_DRTICK, WALKS, WALKSUM, CAR, PEND,
     DEFD, CAL, FLAG, Y,
-    K_LIMIT, K_TRKVA, K_PRICE, K_ACKW, K_SLOTKW, K_BATT, K_VAC, K_VDC, K_WHKM, K_KNEE, K_FLOOR, K_UBIAS, K_SOC3,
+    K_LIMIT, K_TRKVA, K_PRICE, K_ACKW, K_SLOTKW, K_BATT, K_VAC, K_VDC, K_WHKM, K_KNEE, K_FLOOR, K_FULL, K_UBIAS, K_SOC3,
     K_TGT2, K_FLEX, K_REQCUM, K_WALKCUM, K_VEHCUM, K_ZREQ, K_ZWALK, K_FKVA, K_FBASE, K_R, K_X, K_CHAIN, K_SHARE, K_DEMSHAPE,
     K_FSHAPE, K_LEVEL, K_SOLAR, K_OTHERRE, K_MEANREN, K_TARIFF, K_CLOUDSD, K_USUAL, K_CHCUM, K_WSLOT, K_CONST,
     K_GREEDY,
@@ -361,11 +362,16 @@ VERDICT_CODES = (
 # constants of greedy_counting, in the city's row so that a search can vary them
 (
     G_WAIT, G_SCARCE, G_POWER, G_FEEDER, G_FEEDER_AT, G_LOST, G_DR_U, G_DR_HEAT, G_FLEX_BUSY, G_FLEX_U,
-    G_FLEX_SLACK, G_FLEX_DEFER, G_DR_MIN, G_SHARE, G_PRICE,
-) = range(15)  # fmt: skip
+    G_FLEX_SLACK, G_FLEX_DEFER, G_DR_MIN, G_SHARE, G_PRICE, G_FEEDER_RAMP, G_DR_TICKS, G_DR_MAX,
+    G_DR_QUEUE,
+) = range(19)  # fmt: skip
 GREEDY_NAMES = (
     "wait_weight", "scarcity_weight", "scarcity_power", "feeder_weight_min", "feeder_from_frac", "lost_min",
     "dr_from_frac", "dr_heat_frac", "flex_busy_frac", "flex_feeder_frac", "flex_slack_min", "flex_defer_min",
-    "dr_minutes", "site_share_weight", "price_weight_min",
+    "dr_minutes", "site_share_weight", "price_weight_min", "feeder_ramp_frac", "dr_ahead_ticks", "dr_most",
+    "dr_queue_share",
 )  # fmt: skip
-GREEDY_TUNED = (1.5, 0.6, 4.0, 400.0, 0.9, 60.0, 0.97, 0.93, 0.6, 0.85, 45.0, 30.0, 10.0, 1.0, 0.0)
+GREEDY_TUNED = (
+    2.3, 0.7, 4.0, 0.5, 0.955, 140.0, 0.88, 1.0, 0.32, 0.85, 8.0, 5.0, 10.0, 1.2, 0.0, 0.16, 1.0, 4.0,
+    0.0,
+)  # fmt: skip

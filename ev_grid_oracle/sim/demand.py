@@ -55,6 +55,7 @@ from ev_grid_oracle.schema.rows import (
     K_CONST,
     K_DEMSHAPE,
     K_FLEX,
+    K_FULL,
     K_PRICE,
     K_REQCUM,
     K_SOC3,
@@ -163,6 +164,8 @@ def draw_person(i, u, cf, ci, at, b, key, tick, n, persona):  # type: ignore[no-
     soc = triangular(u01(key, tick, n, 3), cf[soc3], cf[soc3 + 1], cf[soc3 + 2])
     tgt2 = at[K_TGT2] + 2 * p
     target = cf[tgt2] + (cf[tgt2 + 1] - cf[tgt2]) * u01(key, tick, n, 4)
+    if cf[at[K_FULL] + v] > 0.0:
+        target = 1.0
     urgency = min(max(0.2 + 0.6 * u01(key, tick, n, 5) + cf[at[K_UBIAS] + p], 0.0), 1.0)
     lo, hi = ci[at[J_PAT2] + 2 * p], ci[at[J_PAT2] + 2 * p + 1]
     i[b + C_SOC_BP] = int(soc * 10000.0)
