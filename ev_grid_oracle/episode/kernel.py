@@ -5,16 +5,18 @@ from __future__ import annotations
 from ev_grid_oracle.reward.scoring import score
 from ev_grid_oracle.reward.terms import SERVICE, URGENCY
 from ev_grid_oracle.reward.verify import verify
-from ev_grid_oracle.schema.compiled import inlined, kernel
+from ev_grid_oracle.schema.compiled import inlined, kernel, prefetch
 from ev_grid_oracle.schema.rows import (
     C_STATE,
     CAR,
     EP,
+    EV,
     K_CONST,
     N_C,
     N_CAR,
     N_EP,
     N_TERMS,
+    PEND,
     Q_N0,
     SETT,
     T_LOST,
@@ -125,6 +127,15 @@ def tick(f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to, g
     return total
 
 
+@inlined
+def fetch_rows(f, i, at):  # type: ignore[no-untyped-def]
+    """Ask for the rows that the next environment's tick reads in any case (not its cars)."""
+    for k in range(0, at[EV], 8):
+        prefetch(f, k)
+    for k in range(0, len(i), 16):
+        prefetch(i, k)
+
+
 @kernel
 def run(fs, is_, us, first, last, ticks, cf, ci, at, minutes, km, step, link_minutes, index, link_to, given, counts, invalid, rewards, o, dec, w, wp, own, enter, codes, travel, extra, added, times, out, due, sf, si):  # type: ignore[no-untyped-def]
     """`ticks` steps of environments `first` to `last - 1`, one environment after the other.
@@ -134,6 +145,8 @@ def run(fs, is_, us, first, last, ticks, cf, ci, at, minutes, km, step, link_min
     """
     for e in range(first, last):
         f, i, u = fs[e], is_[e], us[e]
+        if ticks == 1 and e + 1 < last:
+            fetch_rows(fs[e + 1], is_[e + 1], at)
         for t in range(ticks):
             if i[at[Y] + Y_DONE] != RUNNING:
                 rewards[t, e] = 0.0

@@ -16,6 +16,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
 
 _MARK = b"ev_grid_oracle.schema.compiled import"
 _Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
@@ -72,7 +75,6 @@ def _plain_indices() -> None:
     Offsets into rows are never negative, and the check costs several per cent of a tick. Elsewhere in the
     process numba keeps its rule. Where a future numba lacks the hook, kernels are slower and equal.
     """
-    from numba.core import types
     from numba.np import arrayobj
 
     usual = getattr(arrayobj, "fix_integer_index", None)
@@ -116,3 +118,23 @@ def inlined(function: _Kernel) -> _Kernel:
     """A kernel small enough to be merged into its callers by the optimiser; compiled the same way."""
     compiled: _Kernel = _marked(numba.njit(**_OPTIONS)(function))
     return compiled
+
+
+@intrinsic
+def prefetch(typingctx: Any, array: Any, index: Any) -> Any:
+    """``prefetch(array, k)``: ask the CPU for the cache line of flat element k; changes no value.
+
+    For lines that will be read after some other work: travel tables, the next environment's rows.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        byte = ir.IntType(8).as_pointer()
+        flag = ir.IntType(32)
+        shape = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
+        call = cgutils.get_or_insert_function(builder.module, shape, "llvm.prefetch.p0")
+        address = builder.bitcast(builder.gep(data, [args[1]]), byte)
+        builder.call(call, [address, flag(0), flag(3), flag(1)])  # read, keep in all caches, data
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), codegen

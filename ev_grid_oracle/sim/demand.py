@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from ev_grid_oracle.city.lookup import NO_ROUTE, own_minutes, travel_minutes, travel_wh
-from ev_grid_oracle.schema.compiled import inlined, kernel
+from ev_grid_oracle.schema.compiled import inlined, kernel, prefetch
 from ev_grid_oracle.schema.rows import (
     A_FLOOR,
     A_NCRIT,
@@ -249,6 +249,14 @@ def arrivals(f, i, u, cf, ci, at, minutes, km, own, enter, hidden_only):  # type
         walkin(f, i, u, cf, ci, at, minutes, km, wkey, tick, n, total, own, enter, hidden_only)
 
 
+@inlined
+def soon(table, row, node):  # type: ignore[no-untyped-def]
+    """Fetch the first lines of a node's part of a travel table, which is read a little later."""
+    k = (row * table.shape[1] + node) * table.shape[2]
+    prefetch(table, k)
+    prefetch(table, k + 16)
+
+
 @kernel
 def request(f, i, u, cf, ci, at, minutes, wkey, tick, n, total, own, enter):  # type: ignore[no-untyped-def]
     """Request `n` of the tick: pending from its minute on."""
@@ -259,6 +267,7 @@ def request(f, i, u, cf, ci, at, minutes, wkey, tick, n, total, own, enter):  # 
     i[y + Y_SEQ] += 1
     minute = int(u01(key, tick, n, 1) * 5.0)
     _zone, node = draw_node(f, cf, ci, at, K_ZREQ, total, u01(key, tick, n, 2), u01(key, tick, n, 3))
+    soon(minutes, i[y + Y_TRAVEL], node)
     c = new_car(i, at)
     if c < 0:
         return
@@ -341,6 +350,8 @@ def walkin(f, i, u, cf, ci, at, minutes, km, wkey, tick, n, total, own, enter, h
     i[y + Y_WSEQ] += 1
     minute = int(u01(key, tick, n, 40) * 5.0)
     zone, node = draw_node(f, cf, ci, at, K_ZWALK, total, u01(key, tick, n, 41), u01(key, tick, n, 42))
+    soon(minutes, i[y + Y_TRAVEL], node)
+    soon(km, i[y + Y_TRAVEL], node)
     c = new_car(i, at)
     if c < 0:
         return
