@@ -242,6 +242,93 @@ class EVGridState(State):
     total_reward: Number = Field(0.0, description="Sum of the rewards so far.")
 
 
+class RoadAction(Action):
+    """A move of the road task: `next_node`, or `text`; neither makes the car wait a minute."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"next_node": 17},
+                {"text": "CURRENT_NODE: 3\nNEXT_NODE: 17\nREASON: towards the station\nCONFIDENCE: 0.9"},
+            ]
+        }
+    )
+
+    next_node: StrictInt | None = Field(None, description="A node of `neighbours`.")
+    current_node: StrictInt | None = Field(None, description="Where the car stands; checked where given.")
+    text: AnyText | None = Field(None, description="The move as text, read by the one parser.")
+    include_prompt: bool = Field(False, strict=True, description="Put the text prompt into the observation.")
+
+    @model_validator(mode="after")
+    def _one_form(self) -> RoadAction:
+        if self.text is not None and self.next_node is not None:
+            raise PydanticCustomError("one_form", "Give `next_node` or `text`, not both")
+        if self.current_node is not None and self.next_node is None:
+            raise PydanticCustomError("no_move", "Give `next_node` with `current_node`")
+        return self
+
+
+class RoadNeighbourRow(Columns):
+    """A node one open road away."""
+
+    node: int
+    name: str
+    road: str
+    heading: str
+    heading_deg: Number
+    minutes: Number
+    metres: Number
+    kwh: Number
+    target_km: Number
+
+
+class RoadView(Observation):
+    """What the driver of the road task may know."""
+
+    episode_id: str | None = None
+    city_name: str = ""
+    node: int
+    node_name: str
+    target_id: str
+    target_name: str
+    target_node: int
+    target_heading: str
+    target_heading_deg: Number
+    target_km: Number
+    minute_of_day: Number
+    minutes: Number = Field(description="driven and waited since the start")
+    vehicle: str
+    soc_frac: Number
+    kwh_left: Number
+    range_km: Number
+    steps: int
+    max_steps: int
+    neighbours: list[RoadNeighbourRow]
+    breakdown: dict[str, Number] = Field(default_factory=dict)
+    flags: list[str] = Field(default_factory=list)
+    errors: list[ErrorRow] = Field(default_factory=list)
+    arrived: bool = False
+    terminated: bool = False
+    truncated: bool = False
+    fastest_minutes: Number | None = Field(None, description="At the end: minutes of the fastest way.")
+    prompt: str | None = None
+
+
+class RoadState(State):
+    """Where the trip stands."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    node: int | None = None
+    target_id: str = ""
+    minutes: Number = 0.0
+    arrived: bool = False
+    done: bool = False
+    terminated: bool = False
+    truncated: bool = False
+    total_reward: Number = 0.0
+
+
 def action_from(value: EVGridAction | dict[str, Any] | str | None) -> EVGridAction:
     """An action in any form a Python user may hold: model, dictionary of one, text, or None."""
     if isinstance(value, EVGridAction):

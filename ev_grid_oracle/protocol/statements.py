@@ -149,7 +149,11 @@ def _claim(n: int, line: str) -> Claim | ParseIssue:
     match = CLAIM_RE.fullmatch(line)
     if match is None:
         return ParseIssue(
-            "E_FORMAT", n, 1, CLAIM, f"{shown(line)} is not 'CLAIM quantity id op number' ({', '.join(QUANTITIES)})."
+            "E_FORMAT",
+            n,
+            1,
+            CLAIM,
+            f"{shown(line)} is not 'CLAIM quantity id op number' ({', '.join(QUANTITIES)}).",
         )
     quantity, subject, op, number = match.groups()
     return Claim(n, line, quantity, subject, op, float(number), len(number.partition(".")[2]))
@@ -159,7 +163,11 @@ def _promise(n: int, line: str) -> Promise | ParseIssue:
     match = PROMISE_RE.fullmatch(line)
     if match is None:
         return ParseIssue(
-            "E_FORMAT", n, 1, PROMISE, f"{shown(line)} is not 'PROMISE verb id [number] FOR ticks' ({', '.join(VERBS)})."
+            "E_FORMAT",
+            n,
+            1,
+            PROMISE,
+            f"{shown(line)} is not 'PROMISE verb id [number] FOR ticks' ({', '.join(VERBS)}).",
         )
     verb, subject, number, ticks = match.groups()
     if (verb == "cap") != (number is not None):

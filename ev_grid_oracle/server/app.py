@@ -16,6 +16,7 @@ from ev_grid_oracle.schema.errors import EVGridError, MissingExtraError
 
 try:
     from fastapi import FastAPI
+    from fastapi.concurrency import run_in_threadpool
     from openenv.core.env_server.http_server import create_app as create_openenv_app
 except ImportError as missing:
     raise MissingExtraError(
@@ -27,19 +28,14 @@ from ev_grid_oracle.models import EVGridAction, EVGridObservation, EVGridState
 from ev_grid_oracle.server.demo import demo_routes
 from ev_grid_oracle.server.docs import describe
 from ev_grid_oracle.server.episodes import drop_routes, keep_episodes
-from ev_grid_oracle.server.faults import add_fault_handlers
+from ev_grid_oracle.server.faults import SocketError, add_fault_handlers
 from ev_grid_oracle.server.guard import BodyLimit, FrameGuard, StrictJson
+from ev_grid_oracle.server.ma import ma_routes
 from ev_grid_oracle.server.pages import add_pages
+from ev_grid_oracle.server.road import road_app
 from ev_grid_oracle.server.settings import Settings, read_settings
 from ev_grid_oracle.server.store import SessionStore
 from ev_grid_oracle.version import __version__
-
-
-class SocketError(EVGridError):
-    """An error as a socket shows it: the framework sends its text alone, so the code stands in it."""
-
-    def __init__(self, error: EVGridError) -> None:
-        super().__init__(f"{error.code}: {error.message}", error.hint)
 
 
 class SocketEnvironment(EVGridEnvironment):
@@ -71,6 +67,16 @@ class SocketEnvironment(EVGridEnvironment):
         except EVGridError as error:
             raise SocketError(error) from error
 
+    async def reset_async(self, *args: Any, **options: Any) -> EVGridObservation:
+        """In a thread: a first reset makes travel tables."""
+        return await run_in_threadpool(self.reset, *args, **options)
+
+    async def step_async(
+        self, action: EVGridAction, timeout_s: float | None = None, **kwargs: object
+    ) -> EVGridObservation:
+        """On the loop: a step is done before a thread would get the interpreter's lock."""
+        return self.step(action, timeout_s, **kwargs)
+
     def close(self) -> None:
         """The socket is gone."""
         self._playing.discard(id(self))
@@ -95,12 +101,17 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         keep_episodes(app, store)
     drop_routes(app, {"/"})
     demo, demos = demo_routes(chosen)
+    games, game_store = ma_routes(chosen)
     app.include_router(demo)
+    app.include_router(games)
+    road, trips = road_app(chosen)
+    app.mount("/road", road)
 
     def count() -> dict[str, int]:
         return {
             "ws": len(playing), "ws_max": chosen.max_concurrent_envs, "http": len(store),
-            "http_max": store.cap, "demo": len(demos), "demo_max": demos.cap,
+            "http_max": store.cap, "demo": len(demos), "demo_max": demos.cap, "ma": len(game_store),
+            "ma_max": game_store.cap, "road": len(trips), "road_max": trips.cap,
         }  # fmt: skip
 
     app.state.sessions = store

@@ -17,7 +17,7 @@ from ev_grid_oracle.episode.spawn import spawn
 from ev_grid_oracle.episode.told import event_facts
 from ev_grid_oracle.schema.errors import CapacityError, EpisodeOverError
 from ev_grid_oracle.server.lanes import Lane
-from ev_grid_oracle.server.render import RoadView, role_kpis
+from ev_grid_oracle.server.render import RoadView
 
 LANES = ("baseline", "oracle")
 MAX_TICKS = 288
@@ -45,7 +45,6 @@ class DemoSession:
     ) -> None:
         self.session_id = session_id
         self._city = city
-        self._slots = int(city.stations.slots.sum())
         self.lanes = {name: Lane(city, policies[name], timeout_s) for name in LANES}
         self._roads = {name: RoadView(lane.city) for name, lane in self.lanes.items()}
         self.events: list[str] = []
@@ -114,7 +113,6 @@ class DemoSession:
         session = lane.session
         trace = session.trace
         frame = trace.frame(-1)
-        kpis = kpis_of(trace.accounts, self._city)
         shown = frame.to_dict()
         shown.pop("cars")
         return {
@@ -123,8 +121,8 @@ class DemoSession:
             "flags": session.observation.info["flags"],
             "errors": session.observation.info["errors"],
             "total_reward": float(trace.rewards.sum()),
-            "kpis": role_kpis(kpis, frame, self._slots),
-            "episode_kpis": kpis if frame.done else None,
+            "kpis": lane.role_kpis(),
+            "episode_kpis": kpis_of(trace.accounts, self._city) if frame.done else None,
             "badge": lane.badge.to_dict(),
         }
 

@@ -7,13 +7,14 @@ worked on one after the other. `/ws` is not touched: every socket has an environ
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol, TypeVar
 
 from fastapi import APIRouter, Body, FastAPI, Header, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
-from openenv.core.env_server.serialization import serialize_observation
+from openenv.core.env_server.types import Observation
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr
 
 from ev_grid_oracle.interfaces.openenv.environment import EVGridEnvironment
@@ -86,6 +87,16 @@ class Reply(BaseModel):
     metadata: dict[str, Any] | None = None
 
 
+class Played(Protocol):
+    """What these routes need of an environment."""
+
+    @property
+    def started(self) -> bool: ...
+    @property
+    def over(self) -> bool: ...
+
+
+E = TypeVar("E", bound=Played)
 Store = SessionStore[EVGridEnvironment]
 
 
@@ -121,19 +132,19 @@ def episode_routes(store: Store) -> APIRouter:
         name = named(request, x_session_id)
         kept = store.open(name)
         options = {} if body is None else body.options()
-        return await _play(kept, name, lambda env: env.reset(**options), running=False)
+        return await play(kept, name, lambda env: env.reset(**options), running=False)
 
     @routes.post("/step", response_model=Reply, responses=RESPONSES, summary="Play one tick")
     async def step(request: Request, body: StepBody, x_session_id: SessionHeader = None) -> Response:
         """Plays five minutes with these answers. A bad answer is data: see `errors` and `flags`."""
         name = named(request, x_session_id)
-        return await _play(_known(store, name), name, lambda env: env.step(body.action), running=True)
+        return await play(known(store, name), name, lambda env: env.step(body.action), running=True)
 
     @routes.get("/state", response_model=EVGridState, responses=RESPONSES, summary="Where the episode stands")
     async def state(request: Request, x_session_id: SessionHeader = None) -> Response:
         """Clock, steps and sums of the session's episode; never its seed, scenario or schedule."""
         name = named(request, x_session_id)
-        kept = _known(store, name)
+        kept = known(store, name)
         async with kept.lock:
             if not kept.value.started:
                 raise NoEpisodeError("No episode has been started in this session.", "Call reset first.")
@@ -142,23 +153,30 @@ def episode_routes(store: Store) -> APIRouter:
     return routes
 
 
-def _known(store: Store, name: str) -> Kept[EVGridEnvironment]:
+def known(store: SessionStore[E], name: str) -> Kept[E]:
+    """The session of that id; `NoEpisodeError` where there is none."""
     kept = store.find(name)
     if kept is None:
         raise NoEpisodeError(f"Session {name!r} has no episode, or it was dropped.", "Call reset first.")
     return kept
 
 
-async def _play(
-    kept: Kept[EVGridEnvironment],
-    name: str,
-    work: Callable[[EVGridEnvironment], EVGridObservation],
-    running: bool,
-) -> Response:
+async def play(kept: Kept[E], name: str, work: Callable[[E], Observation], running: bool) -> Response:
+    """Do `work` on a session while no one else does; `running` refuses one without a running episode."""
     async with kept.lock:
         if running and not kept.value.started:
             raise NoEpisodeError("No episode has been started in this session.", "Call reset first.")
         if running and kept.value.over:
             raise EpisodeOverError("The episode is over.", "Call reset to start another.")
-        observation = await run_in_threadpool(work, kept.value)
-    return json_reply(serialize_observation(observation), headers={HEADER: name})
+        # A step takes a moment: on the loop it is done before a thread would get the interpreter's lock.
+        observation = work(kept.value) if running else await run_in_threadpool(work, kept.value)
+    return Response(wire_json(observation), headers={HEADER: name}, media_type="application/json")
+
+
+def wire_json(observation: Observation) -> bytes:
+    """The reply as OpenEnv's own routes write it; the models hold no number that JSON lacks."""
+    shown = observation.model_dump_json(exclude={"reward", "done"})
+    reward = json.dumps(observation.reward, allow_nan=False)
+    extra = f',"metadata":{json.dumps(observation.metadata, allow_nan=False)}' if observation.metadata else ""
+    text = f'{{"observation":{shown},"reward":{reward},"done":{json.dumps(observation.done)}{extra}}}'
+    return text.encode()

@@ -52,6 +52,14 @@ class UnknownSessionError(EVGridError):
     code = "E_NO_EPISODE"
 
 
+class SocketError(EVGridError):
+    """An error as a socket shows it: the framework sends its text alone, so the code stands in it."""
+
+    def __init__(self, error: EVGridError) -> None:
+        super().__init__(f"{error.code}: {error.message}", error.hint)
+        self.code = error.code
+
+
 RESPONSES: dict[int | str, dict[str, Any]] = {
     400: {"model": Fault, "description": "The body is no JSON."},
     409: {"model": Fault, "description": "E_NO_EPISODE before reset, E_EPISODE_OVER after the end."},

@@ -22,7 +22,7 @@ App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 MAX_FRAME_BYTES = 4 * MAX_BODY_BYTES
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]", re.ASCII)
-_FRAMEWORK = re.compile(r"/mcp|/[^/]+/(tasks|num_tasks|task|task_range)", re.ASCII)
+_FRAMEWORK = re.compile(r"(/road)?(/mcp|/[^/]+/(tasks|num_tasks|task|task_range))", re.ASCII)
 
 
 class BodyLimit:
@@ -79,9 +79,9 @@ class StrictJson:
                 break
         body = b"".join(parts)
         if _loose(body):
-            status = 200 if path == "/mcp" else 422
+            status = 200 if path.endswith("/mcp") else 422
             reply = fault_reply(status, "E_ENCODING", "The body holds NaN, Infinity or a lone surrogate.")
-            if path == "/mcp":
+            if path.endswith("/mcp"):
                 error = {"code": -32700, "message": "Parse error"}
                 reply.body = json.dumps({"jsonrpc": "2.0", "id": None, "error": error}).encode()
                 reply.headers["content-length"] = str(len(reply.body))

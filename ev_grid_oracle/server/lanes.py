@@ -15,6 +15,8 @@ import numpy.typing as npt
 
 from ev_grid_oracle.city.model import CityPack
 from ev_grid_oracle.city.packed import PackedCity, packed
+from ev_grid_oracle.episode.ma_cars import CarWatch
+from ev_grid_oracle.episode.ma_kpis import RoleAccounts, last_tick_twin, repeat_tick
 from ev_grid_oracle.episode.observe import LiveObservation
 from ev_grid_oracle.episode.session import Session
 from ev_grid_oracle.policies.base import Policy, PolicyContext
@@ -66,6 +68,7 @@ class Lane:
         """Start the episode; equal options give every lane the same world."""
         observation = self.session.reset(**options)  # type: ignore[arg-type]  # resolve() checks every one
         self.session.policy_name = self.badge.acted
+        self._accounts, self._watch = RoleAccounts(self.session.city), CarWatch(self.session._world)
         self._begin(self._policy)
         self._begin(self._spare)
         return observation
@@ -76,7 +79,17 @@ class Lane:
     def step(self) -> LiveObservation:
         """Ask the policy and play a tick."""
         rows, source = self._answers(self.session.observation.row)
-        return self.session.step(rows, source=source)
+        twin = last_tick_twin(self.session)
+        observation = self.session.step(rows, source=source)
+        self._accounts.tick(self.session._world, self._watch.update().lost)
+        if observation.done and twin is not None:
+            repeat_tick(self.session, twin)
+            self._accounts.settle(twin, bool(self.session._world.scalar(0, r.Y_SETTLE)))
+        return observation
+
+    def role_kpis(self) -> dict[str, dict[str, float | None]]:
+        """KPIs of discom, cpo, fleet and driver so far; at the end with the settle."""
+        return self._accounts.kpis(self.session._world.view("EP")[0].astype(np.float64))
 
     def _answers(self, row: npt.NDArray[np.float64]) -> tuple[I32, str]:
         if self._thinking is None or self._thinking.done():

@@ -6,7 +6,6 @@ the tick in which a car sets out or changes its way, later ticks name the car al
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import pairwise
 
 import numpy as np
@@ -100,30 +99,3 @@ def _decimated(n: int) -> list[int]:
     if n <= MAX_POINTS:
         return list(range(n))
     return [int(k) for k in np.linspace(0, n - 1, MAX_POINTS)]
-
-
-def role_kpis(kpis: Mapping[str, float | None], frame: Frame, slots: int) -> dict[str, dict[str, object]]:
-    """The KPIs of the episode so far, by who cares: a selection of `episode.kpis`, and the tick's use."""
-    energy = kpis.get("energy_kwh") or 0.0
-    cost = kpis.get("cost_inr") or 0.0
-    fleets = ("taxi", "delivery", "corporate", "emergency")
-    return {
-        "discom": {
-            k: kpis.get(k) for k in ("overload_kva_min", "overload_minutes", "voltage_violation_minutes")
-        },
-        "cpo": {
-            "energy_kwh": energy,
-            "revenue_inr": cost,
-            "utilisation_frac": round(float(frame.occupied.sum()) / max(slots, 1), 4),
-        },
-        "fleet": {
-            **{k: kpis.get(k) for k in ("minutes_to_charged", "lost", "stranded", "flexible_missed")},
-            **{f"wait_{k}": kpis.get(f"wait_{k}") for k in fleets},
-        },
-        "driver": {
-            "wait_private": kpis.get("wait_private"),
-            "walkin_minutes_to_charged": kpis.get("walkin_minutes_to_charged"),
-            "walkin_lost": kpis.get("walkin_lost"),
-            "inr_per_kwh": round(cost / energy, 3) if energy > 0.0 else None,
-        },
-    }

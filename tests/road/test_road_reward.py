@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from road_tools import city_with_roads
 
 from ev_grid_oracle.city.model import CityPack
 from ev_grid_oracle.episode.road import UNIT_MIN, RoadSession
@@ -19,8 +20,6 @@ MOVES = 5
 @pytest.fixture(scope="module")
 def diamond(city_toy: CityPack) -> CityPack:
     """Five nodes, nine roads of two classes, the station at node 4: several ways, a loop, dead moves."""
-    from conftest import city_with_roads
-
     return city_with_roads(city_toy, DIAMOND, METRES, (3, 1, 3, 3, 4, 3, 1, 3, 4), 5, at=4)
 
 

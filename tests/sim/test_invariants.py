@@ -106,6 +106,8 @@ def physics(world, e):
     for block in ("TK", "EP"):
         for index in (r.T_FLAGS, r.T_FORMAT):
             world.layout.view(f, block)[index] = 0.0
+    for index in (r.A_INVALID, r.A_REFUSED):
+        world.layout.view(f, "EP")[index] = 0.0
     return f.tobytes() + i.tobytes() + world.u[e].tobytes()
 
 

@@ -86,7 +86,7 @@ class EVGridEnvironment(Environment[EVGridAction, EVGridObservation, EVGridState
         Raises:
             OptionError: an option is unknown or out of range; the running episode goes on.
         """
-        name = _episode_name(episode_id)
+        name = episode_name(episode_id)
         if not isinstance(include_prompt, bool):
             raise OptionError(f"include_prompt is {str(include_prompt)[:40]!r}.", "Give true or false.")
         asked = self._task_options(seed, split, index, options)
@@ -242,7 +242,8 @@ def default_environment(city: str = "bengaluru") -> EVGridEnvironment:
     return EVGridEnvironment(load_city(city))
 
 
-def _episode_name(episode_id: object) -> str:
+def episode_name(episode_id: object) -> str:
+    """The id of an episode, checked; None makes one."""
     if episode_id is None:
         return uuid.uuid4().hex
     if not isinstance(episode_id, str) or not 0 < len(episode_id) <= 255:

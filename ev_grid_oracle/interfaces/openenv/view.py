@@ -42,7 +42,7 @@ def wire_observation(
         obs: of a session; its `info` gives errors, settle and KPIs.
         prompt: add the text prompt, which does not count into the 8 kB.
     """
-    state = obs.state
+    state, ids = obs.state, obs.pending_ids
     fixed = {
         "done": obs.done,
         "reward": obs.reward,
@@ -58,7 +58,7 @@ def wire_observation(
         "stations": _stations(obs),
         "feeders": _feeders(obs),
         "announcements": _announcements(obs),
-        "pending_count": len(obs.pending_ids),
+        "pending_count": len(ids),
         "terminated": obs.terminated,
         "truncated": obs.truncated,
         "breakdown": dict(obs.breakdown),
@@ -68,22 +68,23 @@ def wire_observation(
         "kpis": _rounded(obs.info.get("kpis")),
         "prompt": None,
     }
-    tables: list[list[tuple[object, ...]]] = [] if obs.done else _tables(obs)
-    view = EVGridObservation(**fixed, **_cars(obs, tables, *_PLANS[0]))
+    tables = [] if obs.done else _tables(obs, min(len(ids), CARS))
+    view = EVGridObservation(**fixed, **_cars(obs, ids, tables, *_PLANS[0]))
     for plan in _PLANS[1:]:
         if len(view.model_dump_json().encode()) <= MAX_BYTES:
             break
-        view = EVGridObservation(**fixed, **_cars(obs, tables, *plan))
+        view = EVGridObservation(**fixed, **_cars(obs, ids, tables, *plan))
     if prompt:
         view.prompt = obs.prompt
     return view
 
 
-def _numbers(values: npt.ArrayLike, digits: int) -> list[float | None]:
+def _numbers(values: F64, digits: int) -> list[float | None]:
     """Rounded numbers; None for nan and inf."""
-    return [
-        None if not math.isfinite(v) else round(v, digits) for v in np.asarray(values, np.float64).tolist()
-    ]
+    plain: list[float] = values.tolist()
+    if math.isfinite(sum(plain)):  # one test for all: a nan or an inf spoils the sum
+        return [round(v, digits) for v in plain]
+    return [round(v, digits) if math.isfinite(v) else None for v in plain]
 
 
 def _whole(values: npt.ArrayLike) -> list[int]:
@@ -152,24 +153,23 @@ def _announcements(obs: Observation) -> list[dict[str, object]]:
     ]
 
 
-def _tables(obs: Observation) -> list[list[tuple[object, ...]]]:
+def _tables(obs: Observation, cars: int) -> list[list[tuple[object, ...]]]:
     """Rows of the candidates of each car in detail, best first; see `CandidateColumns`."""
-    out = []
-    for k in range(min(len(obs.pending_ids), CARS)):
+    out: list[list[tuple[object, ...]]] = []
+    for k in range(cars):
         c = obs.candidates(k)
         usable = np.flatnonzero(c.usable & np.isfinite(c.score))
         best = usable[np.argsort(c.score[usable], kind="stable")][:CANDIDATES]
-        columns = (
-            _numbers(c.travel_min[best], 0), _numbers(c.own_min[best], 0),
-            _numbers(c.free_at_arrival[best], 1), _numbers(c.free_30_later[best], 1),
-            _numbers(c.wait_min[best], 0),
-            _numbers(c.walkins_until[best], 1), _numbers(c.site_headroom_kw[best], 0),
-            _numbers(c.feeder_headroom_frac[best], 3),
+        values = (
+            c.travel_min, c.own_min, c.free_at_arrival, c.free_30_later, c.wait_min, c.walkins_until,
+            c.site_headroom_kw, c.feeder_headroom_frac,
         )  # fmt: skip
-        out.append(list(zip([k] * len(best), _whole(best), *columns, strict=True)))
+        columns = [_numbers(v[best], d) for v, d in zip(values, _DIGITS, strict=True)]
+        out.append(list(zip([k] * len(best), best.tolist(), *columns, strict=True)))
     return out
 
 
+_DIGITS = (0, 0, 1, 1, 0, 1, 0, 3)
 _CANDIDATE_COLUMNS = (
     "car", "station", "travel_min", "own_min", "free_at_arrival", "free_30_later", "wait_min",
     "walkins_until", "site_headroom_kw", "feeder_headroom_frac",
@@ -177,7 +177,12 @@ _CANDIDATE_COLUMNS = (
 
 
 def _cars(
-    obs: Observation, tables: Sequence[Sequence[tuple[object, ...]]], cars: int, rows: int, others: int
+    obs: Observation,
+    ids: Sequence[str],
+    tables: Sequence[Sequence[tuple[object, ...]]],
+    cars: int,
+    rows: int,
+    others: int,
 ) -> dict[str, object]:
     """Pending cars, their candidates and the ids of those without detail."""
     shown: Sequence[EVRequest] = obs.pending[:cars]
@@ -201,7 +206,7 @@ def _cars(
             "patience_left_min": [round(c.patience_left_min, 1) for c in shown],
             "waited_min": [round(c.waited_min, 1) for c in shown],
         },
-        "more_pending_ids": list(obs.pending_ids[cars : cars + others]),
+        "more_pending_ids": list(ids[cars : cars + others]),
         "candidates": dict(zip(_CANDIDATE_COLUMNS, (list(c) for c in columns), strict=True)),
     }
 

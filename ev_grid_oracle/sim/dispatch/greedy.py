@@ -3,13 +3,15 @@
 For each car, critical ones first, the least over stations and rates of
 
     travel + wait weight x expected wait at arrival + own charging minutes + scarcity + feeder term
-    + 60 and the excess where the wait outlasts the patience,
+    + a fine and the excess where the wait outlasts the patience,
 
 the wait counted slot by slot from remaining charging times, the queue, every known car on the way and the
-answers already given in this tick. A feeder about to pass its limit gets a short load_shift of its largest
-station, carried by the most patient pending car. Flexible cars follow one plain rule: go when there is
-room, or when waiting longer would miss ready_by. The constants are in the city's row (`G_*`), tuned once on
-training seeds by `benchmarks/tune_greedy.py` and frozen.
+answers already given in this tick. The feeder term prices the car's energy by how far the feeder's thermal
+state, carried forward on the base forecast, will stand above the line. A feeder about to pass its limit gets a
+short load_shift of its largest station where nobody waits (a cap there would be paid by the queue), carried by
+the most patient pending car. Flexible cars follow one plain rule: go when there is room, or when waiting longer
+would miss ready_by. The constants are in the city's row (`G_*`), tuned once on training seeds by
+`benchmarks/tune_greedy.py` and frozen.
 """
 
 from __future__ import annotations
@@ -18,11 +20,16 @@ from ev_grid_oracle.city.lookup import own_minutes, plug_limit_kw
 from ev_grid_oracle.schema.compiled import inlined, kernel
 from ev_grid_oracle.schema.rows import (
     AHEAD,
+    D_SEQ,
     G_DR_HEAT,
+    G_DR_MAX,
     G_DR_MIN,
+    G_DR_QUEUE,
+    G_DR_TICKS,
     G_DR_U,
     G_FEEDER,
     G_FEEDER_AT,
+    G_FEEDER_RAMP,
     G_FLEX_BUSY,
     G_FLEX_DEFER,
     G_FLEX_SLACK,
@@ -35,11 +42,13 @@ from ev_grid_oracle.schema.rows import (
     G_WAIT,
     J_FEEDER,
     J_RATE,
+    K_BATT,
     K_CONST,
     K_GREEDY,
     N_F,
     N_PCOL,
     N_S,
+    O_DRLEFT,
     O_FBASE,
     O_FHEAT,
     O_FKVA,
@@ -47,8 +56,11 @@ from ev_grid_oracle.schema.rows import (
     O_FS,
     O_KW,
     O_LIMIT,
+    O_OCC,
     O_PEND,
     O_PRICE,
+    O_QUEUE,
+    O_UP,
     O_X,
     OX_NPEND,
     P_CRIT,
@@ -59,6 +71,7 @@ from ev_grid_oracle.schema.rows import (
     P_SOC,
     P_TGT,
     P_VEHICLE,
+    Q_ALPHA,
     Q_PFC,
     V_OK,
 )
@@ -76,15 +89,38 @@ def power(base, exponent):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def feeder_minutes(o, cf, at, feeder, eta, kw, added):  # type: ignore[no-untyped-def]
-    """Cost of `kw` more on the feeder when the car plugs in, car-minutes: grows once it would pass the line."""
-    t = min(int(eta / 5.0), AHEAD - 1)
-    ev = max(o[at[O_FS] + feeder] - o[at[O_FBASE] + feeder], 0.0)
-    s = o[at[O_FNEXT] + feeder * AHEAD + t] + ev + (added + kw) / cf[at[K_CONST] + Q_PFC]
-    over = s / o[at[O_FKVA] + feeder] - cf[at[K_GREEDY] + G_FEEDER_AT]
-    if over <= 0.0:
-        return 0.0
-    return cf[at[K_GREEDY] + G_FEEDER] * over * over * kw / 30.0
+def ev_kva(o, at, feeder):  # type: ignore[no-untyped-def]
+    """What charging draws from the feeder now, kVA."""
+    return max(o[at[O_FS] + feeder] - o[at[O_FBASE] + feeder], 0.0)
+
+
+@inlined
+def feeder_minutes(o, cf, at, feeder, eta, kw_min, added):  # type: ignore[no-untyped-def]
+    """Cost of `kw_min` (kW x minutes) drawn from the feeder from minute `eta` on, car-minutes.
+
+    The thermal state is carried forward on the base forecast and the present charging. A kW-minute drawn now
+    raises the equivalent load by alpha and fades with (1 - alpha) a tick; it costs where that load stands
+    above the line, fully once it is `feeder_ramp_frac` above.
+    """
+    g = at[K_GREEDY]
+    line, ramp = cf[g + G_FEEDER_AT], cf[g + G_FEEDER_RAMP]
+    alpha = cf[at[K_CONST] + Q_ALPHA]
+    kva = o[at[O_FKVA] + feeder]
+    ev = ev_kva(o, at, feeder) + added / cf[at[K_CONST] + Q_PFC]
+    first = min(int(eta / 5.0), AHEAD - 1)
+    heat = o[at[O_FHEAT] + feeder]
+    x = heat * heat
+    fading, total, weight = alpha, 0.0, 0.0
+    for t in range(AHEAD):
+        u = (o[at[O_FNEXT] + feeder * AHEAD + t] + ev) / kva
+        x += alpha * (u * u - x)
+        if t < first:
+            continue
+        weight = min(max((0.5 * (1.0 + x) - line) / ramp, 0.0), 1.0)  # sqrt(x) to first order around 1
+        total += fading * weight
+        fading *= 1.0 - alpha
+    total += 0.5 * weight * fading / alpha  # half of what comes after the forecast
+    return cf[g + G_FEEDER] * total * kw_min
 
 
 @kernel
@@ -103,6 +139,8 @@ def cost_of(o, cf, ci, at, x, s, travel, extra, n_extra, added, times, out):  # 
     feeder = ci[at[J_FEEDER] + s]
     limit, socket = plug_limit_kw(cf, ci, at, v, s)
     top = ci[at[J_RATE] + s]
+    kwh = (o[x + P_TGT] - o[x + P_SOC]) * cf[at[K_BATT] + v]
+    strain = feeder_minutes(o, cf, at, feeder, eta + wait, 60.0 * kwh, added[feeder])
     best = 1.0e18
     for rate in range(top, -1, -1):
         cap = min(min(limit, socket), RATE_CAP_KW[rate])
@@ -114,7 +152,7 @@ def cost_of(o, cf, ci, at, x, s, travel, extra, n_extra, added, times, out):  # 
             own *= 1.0 + cf[g + G_SHARE] * (min(crowd, 3.0) - 1.0)
         cost = eta + cf[g + G_WAIT] * wait + own
         cost += cf[g + G_SCARCE] * own * power(busy, cf[g + G_POWER])
-        cost += feeder_minutes(o, cf, at, feeder, eta + wait, cap, added[feeder])
+        cost += strain
         cost += cf[g + G_PRICE] * o[at[O_PRICE] + s]
         over = wait - o[x + P_PAT]
         if over > 0.0:
@@ -134,36 +172,71 @@ def cost_of(o, cf, ci, at, x, s, travel, extra, n_extra, added, times, out):  # 
 
 
 @inlined
-def strained_feeder(o, cf, at):  # type: ignore[no-untyped-def]
-    """The feeder about to pass its limit by the most, -1 if none."""
-    worst, found = 0.0, -1
-    for k in range(at[N_F]):
-        ev = max(o[at[O_FS] + k] - o[at[O_FBASE] + k], 0.0)
-        u = (o[at[O_FNEXT] + k * AHEAD + 1] + ev) / o[at[O_FKVA] + k]
-        if u > cf[at[K_GREEDY] + G_DR_U] and o[at[O_FHEAT] + k] > cf[at[K_GREEDY] + G_DR_HEAT] and u > worst:
-            worst, found = u, k
-    return found
+def is_strained(o, cf, at, feeder):  # type: ignore[no-untyped-def]
+    """True if the feeder's equivalent load is about to pass its limit, and its load is what does it."""
+    g = at[K_GREEDY]
+    alpha = cf[at[K_CONST] + Q_ALPHA]
+    heat = o[at[O_FHEAT] + feeder]
+    x, u = heat * heat, 0.0
+    for t in range(min(int(cf[g + G_DR_TICKS]), AHEAD)):
+        u = (o[at[O_FNEXT] + feeder * AHEAD + t] + ev_kva(o, at, feeder)) / o[at[O_FKVA] + feeder]
+        x += alpha * (u * u - x)
+    return u > cf[g + G_DR_U] and x > cf[g + G_DR_HEAT] * cf[g + G_DR_HEAT]
 
 
 @inlined
-def largest_station(o, ci, at, feeder):  # type: ignore[no-untyped-def]
-    """Station of the feeder that draws most, -1 if none draws."""
+def largest_station(o, cf, ci, at, feeder):  # type: ignore[no-untyped-def]
+    """Station of the feeder that draws most, can be capped lower and keeps few waiting; -1 if none."""
     best, kw = -1, 0.0
+    few = cf[at[K_GREEDY] + G_DR_QUEUE]
     for s in range(at[N_S]):
-        if ci[at[J_FEEDER] + s] == feeder and o[at[O_KW] + s] > kw:
+        if ci[at[J_FEEDER] + s] != feeder or ci[at[J_RATE] + s] == 0 or o[at[O_DRLEFT] + s] > 0.0:
+            continue
+        present = o[at[O_OCC] + s] + o[at[O_QUEUE] + s]
+        if present <= (1.0 + few) * o[at[O_UP] + s] and o[at[O_KW] + s] > kw:
             best, kw = s, o[at[O_KW] + s]
     return best
 
 
 @inlined
-def carrier(o, at, n_pending):  # type: ignore[no-untyped-def]
-    """Index of the most patient pending car that is not critical, -1 if none."""
+def carrier(o, at, n_pending, dec, n):  # type: ignore[no-untyped-def]
+    """Index of the most patient pending car that is not critical and carries nothing yet, -1 if none."""
     best, patience = -1, 5.0
     for k in range(n_pending):
         x = at[O_PEND] + k * N_PCOL
-        if o[x + P_CRIT] == 0.0 and o[x + P_PAT] > patience:
+        if o[x + P_CRIT] == 0.0 and o[x + P_PAT] > patience and answered(dec, n, int(o[x + P_SEQ])) == 0:
             best, patience = k, o[x + P_PAT]
     return best
+
+
+@inlined
+def answered(dec, n, seq):  # type: ignore[no-untyped-def]
+    """How many of the first `n` decisions are car `seq`'s."""
+    count = 0
+    for k in range(n):
+        count += dec[k, D_SEQ] == seq
+    return count
+
+
+@inlined
+def shift_load(o, cf, ci, at, dec):  # type: ignore[no-untyped-def]
+    """A load_shift of the largest station of every strained feeder; returns the number of answers."""
+    g = at[K_GREEDY]
+    n_pending = int(o[at[O_X] + OX_NPEND])
+    n = 0
+    for feeder in range(at[N_F]):
+        if n >= len(dec) or n >= int(cf[g + G_DR_MAX]):
+            break
+        if not is_strained(o, cf, at, feeder):
+            continue
+        s = largest_station(o, cf, ci, at, feeder)
+        k = carrier(o, at, n_pending, dec, n)
+        if s < 0 or k < 0:
+            continue
+        seq = int(o[at[O_PEND] + k * N_PCOL + P_SEQ])
+        write(dec, n, seq, 2, s, ci[at[J_RATE] + s] - 1, int(cf[g + G_DR_MIN]), 5000)
+        n += 1
+    return n
 
 
 @kernel
@@ -175,27 +248,18 @@ def decide(o, cf, ci, at, minutes, km, dec, codes, travel, extra, added, times, 
     """
     g = at[K_GREEDY]
     n_pending = int(o[at[O_X] + OX_NPEND])
-    n = 0
     n_extra = 0
-    shift = -1
     for k in range(at[N_F]):
         added[k] = 0.0
-    strained = strained_feeder(o, cf, at)
-    if strained >= 0:
-        s = largest_station(o, ci, at, strained)
-        shift = carrier(o, at, n_pending)
-        if s >= 0 and shift >= 0 and n < len(dec):
-            x = at[O_PEND] + shift * N_PCOL
-            rate = max(ci[at[J_RATE] + s] - 1, 0)
-            write(dec, n, int(o[x + P_SEQ]), 2, s, rate, int(cf[g + G_DR_MIN]), 5000)
-            n += 1
-        else:
-            shift = -1
+    n = shift_load(o, cf, ci, at, dec)
+    n_shift = n
     for urgent in range(2):
         for k in range(n_pending):
             x = at[O_PEND] + k * N_PCOL
-            if (o[x + P_CRIT] > 0.0) != (urgent == 0) or k == shift or n >= len(dec):
+            if (o[x + P_CRIT] > 0.0) != (urgent == 0) or n >= len(dec):
                 continue
+            if answered(dec, n_shift, int(o[x + P_SEQ])) > 0:
+                continue  # it carries a load_shift
             reach(o, cf, ci, at, minutes, km, x, codes, travel)
             best, best_cost = -1, 1.0e18
             rate, wait, own, busy, cap, u = 0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -215,9 +279,10 @@ def decide(o, cf, ci, at, minutes, km, dec, codes, travel, extra, added, times, 
                 room = busy < cf[g + G_FLEX_BUSY] and u < cf[g + G_FLEX_U]
                 slack = o[x + P_READY] - travel[best] - wait - own
                 defer = int(cf[g + G_FLEX_DEFER])
-                if not room and slack > cf[g + G_FLEX_SLACK] + defer and o[x + P_PAT] > defer:
-                    write(dec, n, seq, 1, -1, rate, defer, 5000)
-                    n += 1
+                if not room and slack > cf[g + G_FLEX_SLACK] + defer and o[x + P_PAT] > defer + 5.0:
+                    if defer > 0:
+                        write(dec, n, seq, 1, -1, rate, defer, 5000)
+                        n += 1
                     continue
             sure = 9000 if wait + 5.0 < o[x + P_PAT] else 3000
             write(dec, n, seq, 0, best, rate, 0, sure)

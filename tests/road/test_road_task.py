@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from road_tools import city_with_roads
 
 from ev_grid_oracle.city.model import CityPack
 from ev_grid_oracle.episode.road import LEAST_LOST_MIN, LOST_MIN, UNIT_MIN, RoadSession
@@ -108,8 +109,6 @@ def test_a_trip_without_a_way_is_refused_at_reset(one_way: CityPack, start: int,
 
 
 def test_a_node_from_which_no_road_leads_on_ends_the_trip(city_toy: CityPack) -> None:
-    from conftest import city_with_roads
-
     links = ((0, 1), (1, 2), (0, 3), (3, 4))
     city = city_with_roads(city_toy, links, (1000.0,) * 4, (3,) * 4, 5, at=2)
     task = RoadSession(city)
