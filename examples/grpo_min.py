@@ -10,6 +10,7 @@ Needs the `train` extra. The random model learns nothing: it shows that the piec
 from __future__ import annotations
 
 import argparse
+import json
 import os
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,7 @@ import torch
 import trl
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
+from transformers.utils import get_json_schema
 from trl import GRPOConfig, GRPOTrainer
 
 from ev_grid_oracle.interfaces.trl_env import EVGridToolEnv
@@ -44,6 +46,14 @@ def tiny_tokenizer(texts: list[str]) -> PreTrainedTokenizerFast:
     template = Path(trl.__file__).parent / "chat_templates" / "qwen3.jinja"
     tokenizer.chat_template = template.read_text()
     return tokenizer
+
+
+def corpus(city: str, rows: list[dict[str, Any]]) -> list[str]:
+    """What the tiny tokenizer is made of: prompts, a state as text, and the tools' descriptions."""
+    env = EVGridToolEnv(city, 2)
+    tools = [env.route_ev, env.defer_ev, env.shift_load, env.advance]
+    words = [json.dumps(get_json_schema(tool)) for tool in tools]
+    return [row["prompt"][0]["content"] for row in rows] + [env.reset(**rows[0])] + words
 
 
 def tiny_model(vocabulary: int, kind: type[Qwen2ForCausalLM] = Qwen2ForCausalLM) -> Qwen2ForCausalLM:
@@ -72,15 +82,17 @@ def trainer(
         model: name of a model, None for the tiny one.
     """
     rows = build_rows(8, city=city, kind="tools" if way == "tools" else "text", style="compact")
-    rewards = TextRewards(city)
-    ways: dict[str, Any] = {"environment_factory": partial(EVGridToolEnv, city, 2)}
-    if way == "text":
-        ways = {"reward_funcs": [rewards.format_reward, rewards.env_reward, rewards.prediction_reward]}
-    tokenizer = None if model else tiny_tokenizer([row["prompt"][0]["content"] for row in rows])
+    ways: dict[str, Any]
+    if way == "tools":
+        ways = {"environment_factory": partial(EVGridToolEnv, city, 2)}
+    else:
+        judge = TextRewards(city)
+        ways = {"reward_funcs": [judge.format_reward, judge.env_reward, judge.prediction_reward]}
+    tokenizer = None if model else tiny_tokenizer(corpus(city, rows))
     arguments = GRPOConfig(
         output_dir=out, max_steps=steps, per_device_train_batch_size=4, num_generations=4, max_completion_length=32,
         learning_rate=1e-4, logging_steps=1, use_cpu=not torch.cuda.is_available(), bf16=torch.cuda.is_available(),
-        report_to="none", save_strategy="no", disable_tqdm=True, seed=7,
+        report_to="none", save_strategy="no", disable_tqdm=True, gradient_checkpointing=False, seed=7,
     )  # fmt: skip
     return GRPOTrainer(
         model=model or tiny_model(len(tokenizer), kind),  # type: ignore[arg-type]

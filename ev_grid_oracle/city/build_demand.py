@@ -9,7 +9,7 @@ from ev_grid_oracle.city.freeze import frozen
 from ev_grid_oracle.city.interpolate import day_curve
 from ev_grid_oracle.city.manifest import Manifest
 from ev_grid_oracle.city.model import F64, Personas, Profiles, Roads, Stations, Vehicles, Zones
-from ev_grid_oracle.city.spec import DAY_TYPES, HOURS, MIXES, SEASONS
+from ev_grid_oracle.city.spec import DAY_TYPES, HOURS, MIXES, RATES, SEASONS
 from ev_grid_oracle.city.tables import Table, minutes
 from ev_grid_oracle.city.tariff import TariffZone, factor_by_slot
 from ev_grid_oracle.schema.axes import TICKS_PER_DAY
@@ -33,6 +33,15 @@ def demand_shape(t: Table) -> F64:
             for day in DAY_TYPES
         ]
     )
+
+
+def start_occupancy(t: Table) -> F64:
+    """(2, 24, 3) occupancy by day type, hour and class of the slots."""
+    out = np.zeros((len(DAY_TYPES), 24, len(RATES)))
+    for i, (day, hour) in enumerate(zip(t.text("day_type"), t.num("hour"), strict=True)):
+        for k, rate in enumerate(RATES):
+            out[DAY_TYPES.index(day), int(hour), k] = float(t.num(rate)[i])
+    return out
 
 
 def tariff_zones(t: Table) -> tuple[TariffZone, ...]:
@@ -108,6 +117,7 @@ def build_profiles(
     return frozen(
         Profiles(
             demand_shape=shape,
+            start_occupancy=start_occupancy(tables["start_occupancy.csv"]),
             base_shape=np.array([[day_curve(base[(k, d)]) for k in MIXES] for d in DAY_TYPES]),
             base_level=np.array([[level[(s, d)] for d in DAY_TYPES] for s in SEASONS]),
             solar_share=np.array([day_curve(green[(s, "solar")]) for s in SEASONS]),

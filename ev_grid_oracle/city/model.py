@@ -168,6 +168,7 @@ class Profiles:
     carbon_thermal_g_kwh: float  # gCO2/kWh of the non-renewable rest
     tariff_factor: F64  # (288,) time-of-day factor on station prices
     weather_sd: F64  # (4,) spread of the day's cloud factor by season
+    start_occupancy: F64  # (2 day types, 24, 3 slot classes) occupancy drawn at the warm-up's start
     usual_walkins: F64  # (2 day types, 24, S) arrivals per hour an operator knows from history
     choice_cum: F64  # (Z, 2, M) cumulative walk-in choice shares; axis 1: 0 no DC inlet, 1 DC-capable
     choice_station: I32  # (Z, 2, M) the stations they belong to, nearest first
@@ -190,7 +191,6 @@ class Constants:
     max_cars: int
     max_pending: int
     warmup_ticks: int
-    occupancy_start: float  # drawn occupancy before the warm-up
     base_noise_common_sd: float
     base_noise_feeder_sd: float
     base_noise_rho: float  # AR(1) per tick

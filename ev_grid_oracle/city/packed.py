@@ -14,7 +14,7 @@ from ev_grid_oracle.city.travel import TravelBank
 from ev_grid_oracle.schema import rows as r
 from ev_grid_oracle.schema.enums import RATE_KW
 
-MAX_EVENTS = 64
+MAX_EVENTS = 53
 MAX_INBOUND = 256
 BASE_MVA = 1.0
 NO_PLUG_MIN = 1.0e5
@@ -253,6 +253,7 @@ def _profiles(pack: CityPack, layout: r.Layout, cf: npt.NDArray[np.float64]) -> 
     _put(layout, cf, "K_OTHERRE", p.other_re_share)
     _put(layout, cf, "K_MEANREN", (p.solar_share + p.other_re_share).sum(1) / p.solar_share.shape[1])
     _put(layout, cf, "K_TARIFF", p.tariff_factor)
+    _put(layout, cf, "K_STARTOCC", p.start_occupancy)
     _put(layout, cf, "K_CLOUDSD", p.weather_sd)
 
 
@@ -265,7 +266,7 @@ def _scalars(pack: CityPack, layout: r.Layout, cf: npt.NDArray[np.float64]) -> N
         (r.Q_REQ, c.requests_per_tick), (r.Q_WALK, c.walkins_per_tick), (r.Q_PART, c.participation),
         (r.Q_DAYSD, c.day_factor_sd), (r.Q_ANN, c.announced_share), (r.Q_FLEXLO, c.flex_ready_lo_min),
         (r.Q_FLEXHI, c.flex_ready_hi_min), (r.Q_FLEXSLACK, c.flex_slack_min), (r.Q_CRIT, c.critical_urgency),
-        (r.Q_EFF, c.battery_efficiency), (r.Q_WARM, c.warmup_ticks), (r.Q_OCC0, c.occupancy_start),
+        (r.Q_EFF, c.battery_efficiency), (r.Q_WARM, c.warmup_ticks),
         (r.Q_NCOM, c.base_noise_common_sd), (r.Q_NFEED, c.base_noise_feeder_sd), (r.Q_NRHO, c.base_noise_rho),
         (r.Q_TDAY, c.traffic_day_sd), (r.Q_TNOISE, c.traffic_noise_sd),
         (r.Q_ISLOT, c.incident_slot_per_station_day / 288.0), (r.Q_ISLOTMIN, c.incident_slot_minutes),

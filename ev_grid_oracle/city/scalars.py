@@ -86,7 +86,6 @@ SCALARS: tuple[Scalar, ...] = (
     *_group("fleet", "float", battery_efficiency=(0.3, 1)),
     *_group("fleet", "int", max_cars=(8, 65536), max_pending=(8, 65536)),
     *_group("warmup", "int", warmup_ticks=(0, 288)),
-    *_group("warmup", "float", occupancy_start=(0, 1)),
     *_group(
         "noise",
         "float",

@@ -105,6 +105,11 @@ _ALL = (
         (_ID("zone"), Column("start", "time"), Column("end", "time"), _f("factor", 0.05, 10)),
         ("zone",), max_rows=48,
     ),
+    TableSpec(
+        "start_occupancy.csv",
+        (_DAY, _i("hour", 0, 23), _f("slow", 0, 1), _f("fast", 0, 1), _f("ultra_fast", 0, 1)),
+        ("day_type", "hour"),
+    ),
     TableSpec("demand_shape.csv", (_DAY, Column("time", "time"), _f("factor", 0, 20)), ("day_type", "time")),
     TableSpec("substations.csv", (_ID("substation_id"), _NAME, _f("mva", 0.5, 500)), ("substation_id",)),
     TableSpec(

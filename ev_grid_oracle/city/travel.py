@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -55,8 +56,10 @@ class TravelBank:
         self._free_minutes = roads.link_m / 1000.0 / roads.free_flow_kmh[roads.link_class] * 60.0
         self.state_id(())
         for scenario in city.scenarios:  # in the pack's order, so that numbers are equal in every process
-            for _tick, state in link_states(scenario, n_links):
-                self.state_id(state)
+            announced = replace(scenario, events=tuple(e for e in scenario.events if e.announced_ticks >= 0))
+            for story in (scenario, announced):
+                for _tick, state in link_states(story, n_links):
+                    self.state_id(state)
 
     def state_id(self, state: LinkState) -> int:
         """The number of a link state, registered when new."""

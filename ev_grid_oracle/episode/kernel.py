@@ -16,7 +16,6 @@ from ev_grid_oracle.schema.rows import (
     N_CAR,
     N_EP,
     N_TERMS,
-    PEND,
     Q_N0,
     SETT,
     T_LOST,

@@ -1,6 +1,6 @@
 """How fast the service is, and whether many clients keep their own worlds: `evgrid bench server`.
 
-A server is started as a process of its own. First one client alone: minutes of `/step` over HTTP and of a step
+A server is started as a process of its own. First one client alone: milliseconds of `/step` over HTTP and of a step
 over `/ws`. Then the load: many sockets and many HTTP sessions at once, each playing its own seed. Every reply is
 hashed; afterwards each trajectory is played again in this process, and must be equal. Memory of the server is read
 at the start of the load, in the middle and at its end.
@@ -16,6 +16,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -97,7 +98,6 @@ def bench_server(
         alone_steps: steps of the client that is measured alone.
     """
     try:
-        import httpx  # noqa: F401
         import openenv  # noqa: F401
         import websockets  # noqa: F401
     except ImportError as missing:
@@ -140,29 +140,58 @@ def running_server(
 
 
 def _wait_ready(port: int, process: subprocess.Popen[bytes]) -> None:
-    import httpx
-
     until = time.monotonic() + START_S
     while time.monotonic() < until:
         if process.poll() is not None:
             raise LoadError(f"The server ended at once with {process.returncode}.", "Start it by hand.")
         try:
-            if httpx.get(f"http://127.0.0.1:{port}/healthz", timeout=5.0).json()["ready"]:
-                return
-        except (httpx.HTTPError, KeyError, ValueError):
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=5.0) as reply:
+                if json.load(reply)["ready"]:
+                    return
+        except (OSError, KeyError, ValueError):
             pass
         time.sleep(0.3)
     raise LoadError(f"The server is not ready after {START_S:g} s.", "See its log.")
 
 
+class HttpLine:
+    """One kept-alive HTTP connection of one session; leaner than a client library, so that it times the server."""
+
+    def __init__(self, port: int, session: str) -> None:
+        self._port = port
+        self._session = session
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def post(self, path: str, body: object) -> dict[str, Any]:
+        """The JSON reply; `LoadError` for anything but 200."""
+        if self._streams is None:
+            self._streams = await asyncio.open_connection("127.0.0.1", self._port)
+        reader, writer = self._streams
+        data = json.dumps(body).encode()
+        head = (
+            f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Session-ID: {self._session}\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n"
+        )
+        writer.write(head.encode() + data)
+        top = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+        length = next(line for line in top.split("\r\n") if line.startswith("content-length:"))
+        text = await reader.readexactly(int(length.split(":")[1]))
+        if " 200 " not in top.split("\r\n")[0]:
+            raise LoadError(f"{path} answered {text[:200]!r}.")
+        found: dict[str, Any] = json.loads(text)
+        return found
+
+    def close(self) -> None:
+        """Hang up."""
+        if self._streams is not None:
+            self._streams[1].close()
+
+
 async def _alone(port: int, steps: int) -> dict[str, object]:
     """Times of one client's steps, first over HTTP, then over a socket."""
-    import httpx
-
     http_ms: list[float] = []
     ws_ms: list[float] = []
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=30.0) as client:
-        await _http_play(client, "alone", Track(1), lambda: len(http_ms) < steps, http_ms)
+    await _http_play(port, "alone", Track(1), lambda: len(http_ms) < steps, http_ms)
     await _ws_play(port, Track(1), lambda: len(ws_ms) < steps, ws_ms)
     return {"http_step_ms": _times(http_ms), "ws_step_ms": _times(ws_ms)}
 
@@ -171,8 +200,6 @@ async def _load(
     port: int, pid: int, sockets: int, sessions: int, seconds: float
 ) -> tuple[dict[str, object], list[Track]]:
     """The load: figures and what every client saw."""
-    import httpx
-
     start = time.monotonic()
 
     def going() -> bool:
@@ -181,13 +208,11 @@ async def _load(
     over_ws = [Track(1000 + k) for k in range(sockets)]
     over_http = [Track(5000 + k) for k in range(sessions)]
     memory: list[int] = []
-    limits = httpx.Limits(max_connections=sessions, max_keepalive_connections=sessions)
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=120.0, limits=limits) as client:
-        jobs = [_ws_play(port, track, going) for track in over_ws]
-        jobs += [_http_play(client, f"load-{k}", track, going) for k, track in enumerate(over_http)]
-        watch = asyncio.create_task(_watch_memory(pid, memory, seconds))
-        results = await asyncio.gather(*jobs, return_exceptions=True)
-        watch.cancel()
+    jobs = [_ws_play(port, track, going) for track in over_ws]
+    jobs += [_http_play(port, f"load-{k}", track, going) for k, track in enumerate(over_http)]
+    watch = asyncio.create_task(_watch_memory(pid, memory, seconds))
+    results = await asyncio.gather(*jobs, return_exceptions=True)
+    watch.cancel()
     elapsed = time.monotonic() - start
     failed = [r for r in results if isinstance(r, BaseException)]
     tracks = over_ws + over_http
@@ -209,29 +234,22 @@ async def _load(
 
 
 async def _http_play(
-    client: Any, name: str, track: Track, going: Callable[[], bool], times: list[float] | None = None
+    port: int, name: str, track: Track, going: Callable[[], bool], times: list[float] | None = None
 ) -> None:
     """Episode after episode in one HTTP session while `going`."""
-    headers = {"X-Session-ID": name}
-
-    async def post(path: str, body: object) -> dict[str, Any]:
-        reply = await client.post(path, json=body, headers=headers)
-        if reply.status_code != 200:
-            raise LoadError(f"{path} answered {reply.status_code}: {reply.text[:200]}")
-        found: dict[str, Any] = reply.json()
-        return found
-
-    reply = await post("/reset", {"seed": track.seed})
+    line = HttpLine(port, name)
+    reply = await line.post("/reset", {"seed": track.seed})
     track.note(reply)
     while going():
         if reply["done"]:
             track.restart(track.seed + 10_000)
-            reply = await post("/reset", {"seed": track.seed})
+            reply = await line.post("/reset", {"seed": track.seed})
             track.note(reply)
         start = time.perf_counter()
-        reply = await post("/step", {"action": answer(reply["observation"])})
+        reply = await line.post("/step", {"action": answer(reply["observation"])})
         _took(track, reply, start, times)
     track.close()
+    line.close()
 
 
 async def _ws_play(

@@ -17,8 +17,8 @@ try:
     from stable_baselines3.common.vec_env import VecEnv
 except ImportError as missing:
     raise MissingExtraError(
-        "Training with Stable-Baselines3 needs the `gym` extra.",
-        "Run: pip install 'openenv-ev-grid-oracle[gym]'",
+        "Training with Stable-Baselines3 needs the `gym` and `train` extras.",
+        "Run: pip install 'openenv-ev-grid-oracle[gym,train]'",
     ) from missing
 
 

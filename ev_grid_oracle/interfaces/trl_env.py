@@ -172,10 +172,12 @@ class EVGridToolEnv:
         if not read.ok:
             return self._refuse(read.errors[0].code, read.errors[0].message)
         action = read.actions[0]
+        if action.ev_id is None:  # in a text that is the first car; a tool names the car it means
+            return self._refuse("E_UNKNOWN_CAR", CODES["E_UNKNOWN_CAR"].sentence)
         legal, why = validate_action(obs, action)
         if not legal:
             return self._refuse(*why.split(": ", 1))
-        self._given[str(action.ev_id)] = action
+        self._given[action.ev_id] = action
         open_ids = [k for k in obs.pending_ids if k not in self._given]
         left = f"Without an answer: {' '.join(open_ids[:8])}." if open_ids else "Every car has one; advance."
         return f"Noted for {action.ev_id}. {left}"

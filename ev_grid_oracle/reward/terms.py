@@ -47,9 +47,9 @@ TERMS: tuple[Term, ...] = (
     Term("service", "car-minutes / N0", "-", "fleet",
          "max(60, 240 - age) for every car lost or stranded, 240 for a flexible one."),
     Term("urgency", "car-minutes / N0", "-", "fleet",
-         "Twice the minutes of critical requests before plug-in, and a lost one's service once more."),
+         "Twice the minutes of critical requests before plug-in, and twice the service of a lost one."),
     Term("grid_stress", "car-minutes / N0", "-", "grid",
-         "0.2 x 5 x slots x the part above 85 % that is occupied, queued or due within 10 minutes, over stations."),
+         "0.2 x 5 x usable slots x the part above 85 % that is occupied, queued or due within 10 minutes, over stations."),
     Term("peak", "car-minutes / N0", "+-", "grid",
          "0.05 x 5 x rating x what charging adds to the squared load above 80 %, less 0.1 x kWh charged on feeders "
          "below that line."),

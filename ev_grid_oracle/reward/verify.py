@@ -54,6 +54,7 @@ from ev_grid_oracle.schema.rows import (
     K_BATT,
     K_CONST,
     N_CAR,
+    N_F,
     N_FLAGS,
     N_S,
     PEND,
@@ -99,6 +100,8 @@ def can_stop(f, i, cf, ci, at, minutes, km, b, s):  # type: ignore[no-untyped-de
     """(code without the detour rule, travel minutes) of station `s` for the car at `b`."""
     row = i[at[Y] + Y_TRAVEL]
     v = i[b + C_VEHICLE]
+    if s < 0 or s >= at[N_S]:
+        return V_STATION_DOWN, NO_ROUTE
     if i[at[ST_UP] + s] <= 0 or f[at[FD_OUT] + ci[at[J_FEEDER] + s]] != 0.0:
         return V_STATION_DOWN, NO_ROUTE
     limit, _socket = plug_limit_kw(cf, ci, at, v, s)
@@ -132,6 +135,15 @@ def check_route(f, i, cf, ci, at, minutes, km, b, s):  # type: ignore[no-untyped
 
 
 @inlined
+def tightest_load(f, at):  # type: ignore[no-untyped-def]
+    """Highest S / R over the feeders: where a load_shift with NONE acts."""
+    worst = 0.0
+    for k in range(at[N_F]):
+        worst = max(worst, f[at[FD_S] + k] / f[at[FD_KVA] + k])
+    return worst
+
+
+@inlined
 def check_defer(i, at, b, minutes_asked):  # type: ignore[no-untyped-def]
     """A deferral, rounded up to whole ticks, never longer than the patience left."""
     now = 5 * i[at[Y] + Y_TICK]
@@ -157,14 +169,16 @@ def verify(f, i, cf, ci, at, minutes, km, dec, n, invalid):  # type: ignore[no-u
         if dec[k, D_KIND] < 0:
             continue
         b = pending_row(i, at, dec[k, D_SEQ])
+        paid = False
         for j in range(k):
             if dec[j, D_SEQ] == dec[k, D_SEQ] and dec[j, D_KIND] >= 0:
                 b = -1
+                paid = paid or dec[j, D_CODE] != V_OK
         if b < 0:
             dec[k, D_CODE] = V_UNKNOWN_CAR
             f[at[EP] + A_REFUSED] += 1.0
             i[at[FLAG] + F_PHANTOM] += 1
-            charged += 1
+            charged += 0 if paid else 1  # at most one penalty per car and tick
             continue
         kind, s = dec[k, D_KIND], dec[k, D_STATION]
         code = V_OK
@@ -191,6 +205,8 @@ def verify(f, i, cf, ci, at, minutes, km, dec, n, invalid):  # type: ignore[no-u
                     feeder = ci[at[J_FEEDER] + s]
                     if f[at[FD_S] + feeder] / f[at[FD_KVA] + feeder] < SPAM_BELOW:
                         idle_shifts = 1
+            elif tightest_load(f, at) < SPAM_BELOW:
+                idle_shifts = 1
         dec[k, D_CODE] = code
         if kind == 2 and code == V_OK:
             shifts += 1

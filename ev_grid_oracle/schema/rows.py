@@ -73,8 +73,8 @@ N_PCOL = 14
 I_STATION, I_ETA, I_OWN, I_ANN = range(4)
 N_ICOL = 4
 # columns of an event
-E_TICK, E_KIND, E_TARGET, E_VALUE, E_TELL = range(5)
-N_ECOL = 5
+E_TICK, E_KIND, E_TARGET, E_VALUE, E_TELL, E_KNOWN = range(6)
+N_ECOL = 6
 K_LINKSTATE = 20  # internal event kind: switch to a prepared state of the road links
 # columns of a decision
 D_SEQ, D_KIND, D_STATION, D_RATE, D_DEFER, D_CONF, D_CODE = range(7)
@@ -225,6 +225,7 @@ FIELDS: tuple[FieldSpec, ...] = (
     _f("K_OTHERRE", "cf", "4 288", "1", "other renewable share"),
     _f("K_MEANREN", "cf", "4", "1", "mean renewable share of the day"),
     _f("K_TARIFF", "cf", "288", "1", "time-of-day factor"),
+    _f("K_STARTOCC", "cf", "2 24 3", "1", "occupancy at the warm-up's start, by day type, hour, slot class"),
     _f("K_CLOUDSD", "cf", "4", "1", "spread of the day's cloud factor"),
     _f("K_USUAL", "cf", "2 24 SP", "1/h", "usual walk-in arrivals"),
     _f("K_CHCUM", "cf", "Z 2 M", "1", "cumulative choice shares"),
@@ -288,7 +289,7 @@ N_AT = _FIRST_FIELD + len(FIELDS)
     DEFD, CAL, FLAG, Y,
     K_LIMIT, K_TRKVA, K_PRICE, K_ACKW, K_SLOTKW, K_BATT, K_VAC, K_VDC, K_WHKM, K_KNEE, K_FLOOR, K_FULL, K_UBIAS, K_SOC3,
     K_TGT2, K_FLEX, K_REQCUM, K_WALKCUM, K_VEHCUM, K_ZREQ, K_ZWALK, K_FKVA, K_FBASE, K_R, K_X, K_CHAIN, K_SHARE, K_DEMSHAPE,
-    K_FSHAPE, K_LEVEL, K_SOLAR, K_OTHERRE, K_MEANREN, K_TARIFF, K_CLOUDSD, K_USUAL, K_CHCUM, K_WSLOT, K_CONST,
+    K_FSHAPE, K_LEVEL, K_SOLAR, K_OTHERRE, K_MEANREN, K_TARIFF, K_STARTOCC, K_CLOUDSD, K_USUAL, K_CHCUM, K_WSLOT, K_CONST,
     K_GREEDY,
     J_SLOTS, J_RATE, J_AC, J_FEEDER, J_POS, J_PAT2, J_EMERG, J_PAR, J_LATERALS, J_LATERAL, J_BUSES, J_ZSTART, J_ZNODE, J_NZONE,
     J_CHST,
@@ -304,11 +305,11 @@ N_AT = _FIRST_FIELD + len(FIELDS)
 
 # city scalars
 (
-    Q_REQ, Q_WALK, Q_PART, Q_DAYSD, Q_ANN, Q_FLEXLO, Q_FLEXHI, Q_FLEXSLACK, Q_CRIT, Q_EFF, Q_WARM, Q_OCC0, Q_NCOM,
+    Q_REQ, Q_WALK, Q_PART, Q_DAYSD, Q_ANN, Q_FLEXLO, Q_FLEXHI, Q_FLEXSLACK, Q_CRIT, Q_EFF, Q_WARM, Q_NCOM,
     Q_NFEED, Q_NRHO, Q_TDAY, Q_TNOISE, Q_ISLOT, Q_ISLOTMIN, Q_IJAM, Q_IJAMMIN, Q_HEAT, Q_RAINSUN, Q_RAINROAD,
     Q_CHPRICE, Q_CHQUEUE, Q_DETOUR, Q_REROUTE, Q_N0, Q_PFB, Q_PFC, Q_VSRC, Q_TAU, Q_PROT, Q_VMIN, Q_VMAX, Q_CO2,
     Q_SBASE, Q_NCORR, Q_ALPHA,
-) = range(40)  # fmt: skip
+) = range(39)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ from ev_grid_oracle.schema.rows import (
     MAX_DEFERRALS,
     N_CAR,
     N_F,
+    N_MP,
     N_S,
     ONE_DEFERRAL,
     PEND,
@@ -48,6 +49,7 @@ from ev_grid_oracle.schema.rows import (
     Y_KEY,
     Y_NDEF,
     Y_NPEND,
+    Y_OVERFLOW,
     Y_TICK,
     Y_TRAVEL,
     X,
@@ -122,6 +124,9 @@ def apply_decisions(f, i, cf, ci, at, minutes, km, dec, n):  # type: ignore[no-u
             begin_route(i, at, b, c, s, now, int(trip), int(wh))
             f[at[TK] + T_DETOUR_KM] += km[row, i[b + C_NODE], s]
         elif kind == 1:
+            if i[y + Y_NDEF] >= at[N_MP]:
+                i[y + Y_OVERFLOW] += 1
+                continue
             ticks = (dec[k, D_DEFER] + 4) // 5
             unlist(i, at[PEND], y + Y_NPEND, c)
             i[b + C_STATE] = DEFERRED

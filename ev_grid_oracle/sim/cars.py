@@ -237,7 +237,7 @@ def lose(f, i, cf, ci, at, c, now, stranded):  # type: ignore[no-untyped-def]
     """Car `c` gives up (or its battery is empty): book the loss and free its row.
 
     The caller has taken it off its list. `service` = max(60, 240 - age), 240 for a flexible one; a
-    critical request's counts once more in `urgency`.
+    critical request's counts twice more in `urgency`.
     """
     b = at[CAR] + c * N_CAR
     t, e = at[TK], at[EP]
@@ -248,7 +248,7 @@ def lose(f, i, cf, ci, at, c, now, stranded):  # type: ignore[no-untyped-def]
         cost = CAP_MIN
     f[t + T_SERVICE] += cost
     if (flags & B_CRIT) != 0:
-        f[t + T_URGENT] += cost
+        f[t + T_URGENT] += 2.0 * cost
     uncount(i, at, b, now, True)
     book_minutes(f, i, at, ci, b, CAP_MIN)
     book_confidence(f, i, at, b, 0.0)
@@ -438,7 +438,7 @@ def finish(f, i, cf, ci, at, s, now):  # type: ignore[no-untyped-def]
         f[at[SLOT_B] + j] = 0.0
         i[at[ST_OCC] + s] -= 1
         flags = i[b + C_FLAGS]
-        uncount(i, at, b, now, False)
+        uncount(i, at, b, now - 1, False)  # it was counted in the minute that just ended
         book_minutes(f, i, at, ci, b, float(now - i[b + C_TREQ]))
         counted = (flags & B_WARM) == 0
         if (flags & B_WALKIN) != 0:

@@ -118,6 +118,7 @@ from ev_grid_oracle.sim.cars import begin_route, free_car, new_car, to_pending
 from ev_grid_oracle.sim.rng import poisson, triangular, u01
 
 CHOICE_TRIES = 8
+EVERYBODY, HIDDEN_WALKINS, ALL_WALKINS = 0, 1, 2
 _ONE_THIRD = 1.0 / 3.0
 
 
@@ -219,11 +220,11 @@ def accept_walkins(f, i, cf, ci, at):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def arrivals(f, i, u, cf, ci, at, minutes, km, own, enter, hidden_only):  # type: ignore[no-untyped-def]
+def arrivals(f, i, u, cf, ci, at, minutes, km, own, enter, which):  # type: ignore[no-untyped-def]
     """Draw the tick's requests and walk-ins.
 
-    `enter` (5, 4) gets, by minute, how many start to count as waiting: normal, flexible, critical.
-    `hidden_only` 1 draws nothing but unannounced walk-ins (for a redrawn future).
+    `enter` (5, 3) gets, by minute, how many start to count as waiting: normal, flexible, critical.
+    `which`: EVERYBODY, or only the walk-ins under way (HIDDEN_WALKINS: the unannounced ones), unbooked.
     """
     y = at[Y]
     tick = i[y + Y_TICK]
@@ -238,7 +239,7 @@ def arrivals(f, i, u, cf, ci, at, minutes, km, own, enter, hidden_only):  # type
     if warm:
         wkey = u[U_WARM]
     total = zone_total(f, cf, at, K_ZREQ)
-    mean = 0.0 if hidden_only == 1 else cf[at[K_CONST] + Q_REQ] * shape * total * (part / cf[at[K_CONST] + Q_PART])
+    mean = 0.0 if which != EVERYBODY else cf[at[K_CONST] + Q_REQ] * shape * total * (part / cf[at[K_CONST] + Q_PART])
     count = poisson(mean, u01(u[U_DEMAND] ^ wkey, tick, 0, 0))
     for n in range(count):
         request(f, i, u, cf, ci, at, minutes, wkey, tick, n, total, own, enter)
@@ -246,7 +247,7 @@ def arrivals(f, i, u, cf, ci, at, minutes, km, own, enter, hidden_only):  # type
     mean = cf[at[K_CONST] + Q_WALK] * shape * total * ((1.0 - part) / (1.0 - cf[at[K_CONST] + Q_PART]))
     count = poisson(mean, u01(u[U_WALK] ^ wkey, tick, 0, 0))
     for n in range(count):
-        walkin(f, i, u, cf, ci, at, minutes, km, wkey, tick, n, total, own, enter, hidden_only)
+        walkin(f, i, u, cf, ci, at, minutes, km, wkey, tick, n, total, own, enter, which)
 
 
 @inlined
@@ -339,12 +340,12 @@ def choose_station(f, cf, ci, at, key, tick, n, zone, plug_class):  # type: igno
 
 
 @kernel
-def walkin(f, i, u, cf, ci, at, minutes, km, wkey, tick, n, total, own, enter, hidden_only):  # type: ignore[no-untyped-def]
+def walkin(f, i, u, cf, ci, at, minutes, km, wkey, tick, n, total, own, enter, which):  # type: ignore[no-untyped-def]
     """Walk-in `n` of the tick: sets out at its minute towards the station it chose."""
     y = at[Y]
     key = u[U_WALK] ^ wkey
     announced = u01(key, tick, n, 7) < cf[at[K_CONST] + Q_ANN]
-    if announced and hidden_only == 1:
+    if announced and which == HIDDEN_WALKINS:
         return
     seq = i[y + Y_WSEQ]
     i[y + Y_WSEQ] += 1
@@ -387,8 +388,9 @@ def walkin(f, i, u, cf, ci, at, minutes, km, wkey, tick, n, total, own, enter, h
     i[b + C_OWN] = int(held)
     begin_route(i, at, b, c, s, now, int(trip), int(wh))
     enter[minute, 0] += 1
-    f[at[TK] + T_WALK] += 1.0
-    if tick >= 0 and hidden_only == 0:
+    if which == EVERYBODY:
+        f[at[TK] + T_WALK] += 1.0
+    if tick >= 0 and which == EVERYBODY:
         f[at[EP] + A_NWALK] += 1.0
         if first != s:
             held = own_minutes(cf, ci, at, v, first, soc, target, 150.0)

@@ -90,6 +90,7 @@ from ev_grid_oracle.sim.rng import normal4, u01
 
 RATIO_PRIOR_STATION = 8.0  # walk-ins of prior weight behind "shrunk to 1"
 RATIO_PRIOR_CITY = 30.0
+USUAL_LAG_SLOTS = 5  # the usual counts walk-ins as they set out; they arrive some 25 minutes later
 
 
 @inlined
@@ -234,15 +235,21 @@ def supply(f, i, ci, at):  # type: ignore[no-untyped-def]
 
 @kernel
 def ratios(f, i, cf, at, slot):  # type: ignore[no-untyped-def]
-    """Today's walk-in arrivals over the usual ones, of the last two hours, shrunk to 1."""
+    """Today's walk-in arrivals over the usual ones, of the last two hours (a ring of quarters), shrunk to 1."""
     y = at[Y]
-    hour = slot // 12
     day = i[y + Y_DAYTYPE]
+    then = (slot - USUAL_LAG_SLOTS) % 288
+    hour = then // 12
+    elapsed = (then % 12) / 12.0
+    covered = (WALK_BINS - 1) * WALK_BIN_TICKS + (i[y + Y_TICK] + WALK_PAST - 1) % WALK_BIN_TICKS + 1
+    before = covered / 12.0 - elapsed  # hours of the window that lie before this clock hour
     usual_all = 0.0
     seen_all = 0.0
     for s in range(at[N_S]):
         block = at[K_USUAL] + day * 24 * at[N_SP] + s
-        usual = cf[block + hour * at[N_SP]] + cf[block + (hour + 23) % 24 * at[N_SP]]
+        usual = cf[block + hour * at[N_SP]] * elapsed
+        usual += cf[block + (hour + 23) % 24 * at[N_SP]] * min(before, 1.0)
+        usual += cf[block + (hour + 22) % 24 * at[N_SP]] * max(before - 1.0, 0.0)
         seen = i[at[WALKSUM] + s]
         f[at[ST_RATIO] + s] = (RATIO_PRIOR_STATION + seen) / (RATIO_PRIOR_STATION + usual)
         usual_all += usual

@@ -7,17 +7,18 @@ import numpy as np
 from ev_grid_oracle.schema.compiled import kernel
 from ev_grid_oracle.schema.rows import (
     B_ANN,
-    B_FLEX,
     B_WALKIN,
     C_FLAGS,
-    C_READY,
     C_STATE,
-    C_TARR,
     CAR,
+    E_KIND,
+    E_KNOWN,
     E_TELL,
     E_TICK,
+    E_VALUE,
     EV,
     K_CONST,
+    K_LINKSTATE,
     N_C,
     N_CAR,
     N_ECOL,
@@ -25,7 +26,6 @@ from ev_grid_oracle.schema.rows import (
     Q_DAYSD,
     X_DAYF,
     X_RATIO,
-    Y_FLEX,
     Y_FORKED,
     Y_NEV,
     Y_NORM,
@@ -37,10 +37,10 @@ from ev_grid_oracle.schema.rows import (
     Y,
 )
 from ev_grid_oracle.sim.cars import free_car, leave_calendar
-from ev_grid_oracle.sim.demand import arrivals
+from ev_grid_oracle.sim.demand import HIDDEN_WALKINS
 from ev_grid_oracle.sim.rng import mix64, normal12
+from ev_grid_oracle.sim.under_way import recount, under_way
 
-HISTORY_TICKS = 10  # unannounced walk-ins set out at most this long ago are still on the road
 RATIO_SD_SHARE = 0.6  # part of the day's spread that two hours of history leave open
 
 
@@ -59,13 +59,20 @@ def redraw(f, i, u, cf, ci, at, minutes, km, own, enter, future):  # type: ignor
         u[k] = mix64(np.uint64(future) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(k + 1))
     i[y + Y_FORKED] = 1
     kept = 0
+    untold_links = False
     for n in range(i[y + Y_NEV]):
         e = at[EV] + n * N_ECOL
+        ahead = f[e + E_TICK] > tick
         told = f[e + E_TELL] >= 0.0 and f[e + E_TICK] - f[e + E_TELL] <= tick
-        if f[e + E_TICK] <= tick or told:
-            for col in range(N_ECOL):
-                f[at[EV] + kept * N_ECOL + col] = f[e + col]
-            kept += 1
+        links = int(f[e + E_KIND]) == K_LINKSTATE
+        if ahead and not told:
+            untold_links = untold_links or links
+            continue
+        for col in range(N_ECOL):
+            f[at[EV] + kept * N_ECOL + col] = f[e + col]
+        if ahead and links and untold_links:  # a told change must not bring an untold earlier one along
+            f[at[EV] + kept * N_ECOL + E_VALUE] = f[e + E_KNOWN]
+        kept += 1
     i[y + Y_NEV] = kept
     spread = RATIO_SD_SHARE * cf[at[K_CONST] + Q_DAYSD] * normal12(u[0], tick, 0)
     f[at[X] + X_DAYF] = min(max(f[at[X] + X_RATIO] + spread, 0.4), 1.6)
@@ -79,31 +86,6 @@ def redraw(f, i, u, cf, ci, at, minutes, km, own, enter, future):  # type: ignor
     if i[y + Y_OPEN] == 0:
         return
     seq, wseq = i[y + Y_SEQ], i[y + Y_WSEQ]
-    for back in range(HISTORY_TICKS, 0, -1):
-        i[y + Y_TICK] = tick - back
-        arrivals(f, i, u, cf, ci, at, minutes, km, own, enter, 1)
-    i[y + Y_TICK] = tick
-    for c in range(at[N_C]):
-        b = at[CAR] + c * N_CAR
-        if i[b + C_STATE] == 3 and (i[b + C_FLAGS] & B_WALKIN) != 0 and i[b + C_TARR] < 5 * tick:
-            leave_calendar(i, at, b, c)
-            free_car(i, at, c)
+    under_way(f, i, u, cf, ci, at, minutes, km, own, enter, HIDDEN_WALKINS)
     i[y + Y_SEQ], i[y + Y_WSEQ] = seq, wseq + 100000
     recount(i, at)
-
-
-@kernel
-def recount(i, at):  # type: ignore[no-untyped-def]
-    """Set the sums of the living from the cars themselves."""
-    y = at[Y]
-    norm, flex = 0, 0
-    now = 5 * i[y + Y_TICK]
-    for c in range(at[N_C]):
-        b = at[CAR] + c * N_CAR
-        if i[b + C_STATE] > 0:
-            if (i[b + C_FLAGS] & B_FLEX) != 0 and now < i[b + C_READY]:
-                flex += 1
-            else:
-                norm += 1
-    i[y + Y_NORM] = norm
-    i[y + Y_FLEX] = flex

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ev_grid_oracle.city.lookup import plug_limit_kw
+import numpy as np
+
+from ev_grid_oracle.city.lookup import own_minutes
 from ev_grid_oracle.schema.compiled import kernel
 from ev_grid_oracle.schema.rows import (
     B_WALKIN,
@@ -29,14 +31,17 @@ from ev_grid_oracle.schema.rows import (
     EV,
     FD_KVA,
     FD_NOISE,
+    J_RATE,
     J_SLOTS,
     K_CLOUDSD,
     K_CONST,
     K_FKVA,
     K_LIMIT,
     K_LINKSTATE,
+    K_STARTOCC,
     K_TRKVA,
     K_WALKCUM,
+    K_WSLOT,
     N_C,
     N_CAR,
     N_ECOL,
@@ -54,7 +59,6 @@ from ev_grid_oracle.schema.rows import (
     Q_DAYSD,
     Q_NCOM,
     Q_NFEED,
-    Q_OCC0,
     Q_TDAY,
     RING,
     SETT,
@@ -82,6 +86,7 @@ from ev_grid_oracle.schema.rows import (
     X_SOLAR,
     X_TDAY,
     X_TRAFFIC,
+    Y_DAYTYPE,
     Y_FDUE,
     Y_FREE,
     Y_IDLE,
@@ -95,6 +100,7 @@ from ev_grid_oracle.schema.rows import (
     Y_PILESTREAK,
     Y_SEASON,
     Y_SEQ,
+    Y_START,
     Y_TICK,
     Y_WARM,
     Y_WSEQ,
@@ -104,15 +110,20 @@ from ev_grid_oracle.schema.rows import (
 )
 from ev_grid_oracle.sim.apply import apply_decisions
 from ev_grid_oracle.sim.cars import free_car, new_car, plug
-from ev_grid_oracle.sim.demand import draw_person, pick
+from ev_grid_oracle.sim.demand import ALL_WALKINS, accept_walkins, draw_person, pick
 from ev_grid_oracle.sim.dispatch.baseline import decide
-from ev_grid_oracle.sim.events import clock, jam
+from ev_grid_oracle.sim.events import clock, jam, prices_and_sun
 from ev_grid_oracle.sim.flow import flat_start, flow, settle_heat
 from ev_grid_oracle.sim.observe import observe
 from ev_grid_oracle.sim.rng import normal12, u01
 from ev_grid_oracle.sim.step import begin, play, turn
 from ev_grid_oracle.sim.traffic import set_travel, travel_key
+from ev_grid_oracle.sim.under_way import recount, under_way
 
+START_LIFT = 1.03  # for the requests under way, which are not drawn and would arrive in the first minutes
+DRAWS = 12  # tries at a car for a slot at the start; the slot stays empty after that many misses
+LONGEST = 2.5  # sessions longer than this many times the usual are drawn as if of that length
+NO_PLUG = 1.0e5
 WARM_SEQ = 1_000_000  # numbers of cars from the warm-up are shifted below zero by this
 
 
@@ -166,20 +177,30 @@ def occupy_city(f, i, u, cf, ci, at):  # type: ignore[no-untyped-def]
     y = at[Y]
     tick = i[y + Y_TICK]
     now = 5 * tick
+    hour = (i[y + Y_START] + now + 14400) % 1440 // 60
+    table = at[K_STARTOCC] + (i[y + Y_DAYTYPE] * 24 + hour) * 3
     n = 0
     for s in range(at[N_S]):
+        share = START_LIFT * cf[table + ci[at[J_RATE] + s]]
         for _ in range(ci[at[J_SLOTS] + s]):
             n += 1
-            if u01(u[U_OCC], tick, n, 0) >= cf[at[K_CONST] + Q_OCC0]:
+            if u01(u[U_OCC], tick, n, 0) >= share:
                 continue
             c = new_car(i, at)
             if c < 0:
                 continue
             b = at[CAR] + c * N_CAR
-            persona = pick(cf, at[K_WALKCUM], at[N_P], u01(u[U_OCC], tick, n, 1))
-            flags = draw_person(i, u, cf, ci, at, b, u[U_OCC], tick, n, persona)
-            limit, _socket = plug_limit_kw(cf, ci, at, i[b + C_VEHICLE], s)
-            if limit <= 0.0:
+            flags = -1
+            for attempt in range(DRAWS):  # long sessions are met more often than they begin
+                key = u[U_OCC] + np.uint64(attempt)
+                persona = pick(cf, at[K_WALKCUM], at[N_P], u01(key, tick, n, 1))
+                drawn = draw_person(i, u, cf, ci, at, b, key, tick, n, persona)
+                soc, target = i[b + C_SOC_BP] / 10000.0, i[b + C_TGT_BP] / 10000.0
+                held = own_minutes(cf, ci, at, i[b + C_VEHICLE], s, soc, target, 150.0)
+                if held < NO_PLUG and u01(key, tick, n, 10) * LONGEST * cf[at[K_WSLOT] + s] < held:
+                    flags = drawn
+                    break
+            if flags < 0:
                 free_car(i, at, c)
                 continue
             done = u01(u[U_OCC], tick, n, 9)
@@ -208,17 +229,23 @@ def warm_up(f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to
     clock(i, at)
     set_travel(f, i, cf, at, index)
     occupy_city(f, i, u, cf, ci, at)
+    prices_and_sun(f, i, cf, at, clock(i, at))
+    accept_walkins(f, i, cf, ci, at)
+    under_way(f, i, u, cf, ci, at, minutes, km, own, enter, ALL_WALKINS)
+    recount(i, at)
     begin(f, at)
     flow(f, i, cf, ci, at, w)
     settle_heat(f, at)
     i[y + Y_TICK] = -warm - 1
     turn(f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to)
-    for _ in range(warm):
+    for t in range(warm):
         observe(f, i, cf, ci, at, o)
         count = decide(o, cf, ci, at, minutes, km, dec, codes, travel)
         begin(f, at)
         apply_decisions(f, i, cf, ci, at, minutes, km, dec, count)
         play(f, i, u, cf, ci, at, minutes, km, w, wp, own, enter)
+        if t == 0:
+            settle_heat(f, at)
         turn(f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to)
     begin(f, at)
     for k in range(N_EP):
@@ -253,6 +280,9 @@ def mark_tables(f, i, u, cf, at, first, last, keep, mark):  # type: ignore[no-un
             e = at[EV] + n * N_ECOL
             if int(f[e + E_TICK]) == tick and int(f[e + E_KIND]) == K_LINKSTATE:
                 i[y + Y_LINKSTATE] = int(f[e + E_VALUE])
+        if tick == first and first < 0:  # the warm-up starts on the roads as they are before a jam
+            state, day, half_hour, corridor = travel_key(i, at)
+            mark[state, day, half_hour, corridor] = True
         if tick > first or first < 0:
             jam(i, u, cf, at)
         state, day, half_hour, corridor = travel_key(i, at)

@@ -54,33 +54,31 @@ from ev_grid_oracle.schema.rows import (
 from ev_grid_oracle.sim.cars import arrive, expire_queue, expire_waiting, fill_slots, finish, to_pending
 from ev_grid_oracle.sim.charge import charge_minute
 from ev_grid_oracle.sim.demand import accept_walkins, arrivals
-from ev_grid_oracle.sim.events import open_tick
+from ev_grid_oracle.sim.events import open_tick, supply
 from ev_grid_oracle.sim.flow import flow
 from ev_grid_oracle.sim.traffic import reroute_all, set_travel
 
 FLEX_WEIGHT = 0.1
 
 
-@inlined
-def flexible_due(i, at, enter):  # type: ignore[no-untyped-def]
-    """Flexible cars whose ready_by falls into the tick count fully from that minute (column 3).
+@kernel
+def flexible_due(i, at, now):  # type: ignore[no-untyped-def]
+    """Flexible cars whose ready_by is this minute count fully from it on.
 
-    Cars are looked through only when the earliest ready_by (Y_FDUE, a lower bound) has come.
+    Called in the minute Y_FDUE, a lower bound of the earliest ready_by to come, which it moves on.
     """
-    start = 5 * i[at[Y] + Y_TICK]
-    if i[at[Y] + Y_FDUE] >= start + 5:
-        return
+    y = at[Y]
     earliest = NEVER
     for c in range(at[N_C]):
         b = at[CAR] + c * N_CAR
-        if i[b + C_STATE] == 0 or (i[b + C_FLAGS] & B_FLEX) == 0 or i[b + C_READY] < start:
+        if i[b + C_STATE] == 0 or (i[b + C_FLAGS] & B_FLEX) == 0 or i[b + C_READY] < now:
             continue
-        ready = i[b + C_READY]
-        if ready < start + 5:
-            enter[ready - start, 3] += 1
+        if i[b + C_READY] == now:
+            i[y + Y_FLEX] -= 1
+            i[y + Y_NORM] += 1
         else:
-            earliest = min(earliest, ready)
-    i[at[Y] + Y_FDUE] = earliest
+            earliest = min(earliest, i[b + C_READY])
+    i[y + Y_FDUE] = earliest
 
 
 @inlined
@@ -98,11 +96,11 @@ def play(f, i, u, cf, ci, at, minutes, km, w, wp, own, enter):  # type: ignore[n
     n_s = at[N_S]
     tick = i[y + Y_TICK]
     for m in range(5):
-        for k in range(4):
+        for k in range(3):
             enter[m, k] = 0
+    supply(f, i, ci, at)  # a load_shift acts from the tick it is answered in
     accept_walkins(f, i, cf, ci, at)
     arrivals(f, i, u, cf, ci, at, minutes, km, own, enter, 0)
-    flexible_due(i, at, enter)
     for s in range(sp):
         f[at[ST_KWH] + s] = 0.0
     k_slots = at[N_K]
@@ -114,8 +112,10 @@ def play(f, i, u, cf, ci, at, minutes, km, w, wp, own, enter):  # type: ignore[n
     done = wp[k_slots + 2]
     for m in range(5):
         now = 5 * tick + m
-        i[y + Y_NORM] += enter[m, 0] + enter[m, 3]
-        i[y + Y_FLEX] += enter[m, 1] - enter[m, 3]
+        if now >= i[y + Y_FDUE]:
+            flexible_due(i, at, now)
+        i[y + Y_NORM] += enter[m, 0]
+        i[y + Y_FLEX] += enter[m, 1]
         i[y + Y_CRIT] += enter[m, 2]
         cell = at[CAL] + (now & (RING - 1))
         c = i[cell]

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -88,7 +89,7 @@ class Scratch:
             w=np.zeros((6, d["D"] * d["FL"])),
             wp=np.zeros((d["K"] + 3, d["SP"])),
             own=np.zeros(8),
-            enter=np.zeros((5, 4), np.int32),
+            enter=np.zeros((5, 3), np.int32),
             o=np.zeros(layout.sizes["o"]),
             dec=np.zeros((d["MP"], r.N_DCOL), np.int32),
             codes=np.zeros(d["SP"], np.int32),
@@ -110,11 +111,15 @@ def event_rows(city: PackedCity, scenario: Scenario) -> npt.NDArray[np.float64]:
         if event.kind in (EventKind.LINK_SPEED, EventKind.LINK_CLOSED):
             continue
         for target in event.targets or (-1,):
-            out.append((event.tick, event.kind, target, event.value, event.announced_ticks))
+            out.append((event.tick, event.kind, target, event.value, event.announced_ticks, 0))
     told = {e.tick: e for e in scenario.events if e.kind in (EventKind.LINK_SPEED, EventKind.LINK_CLOSED)}
+    announced = replace(scenario, events=tuple(e for e in scenario.events if e.announced_ticks >= 0))
+    known: dict[int, int] = defaultdict(int)  # the state of the links by announced changes alone
+    for tick, state in link_states(announced, len(pack.roads.link_from)):
+        known[tick] = city.bank.state_id(state)
     for tick, state in link_states(scenario, len(pack.roads.link_from)):
         number = city.bank.state_id(state)
-        out.append((tick, r.K_LINKSTATE, -1, number, told[tick].announced_ticks))
+        out.append((tick, r.K_LINKSTATE, -1, number, told[tick].announced_ticks, known[tick]))
     if len(out) > MAX_EVENTS:
         raise CapacityError(
             f"Scenario {scenario.name!r} has {len(out)} single events; an environment holds {MAX_EVENTS}.",

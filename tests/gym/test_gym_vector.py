@@ -89,7 +89,7 @@ def test_same_step_gives_the_last_and_the_first_observation(city_toy: CityPack) 
     assert np.array_equal(later.step(still)[0], obs)
 
 
-def test_an_episode_without_an_action_mask_is_refused(city_toy: CityPack) -> None:
+def test_calls_at_the_wrong_time_and_wrong_arguments_are_refused(city_toy: CityPack) -> None:
     env = EVGridVectorEnv(2, city_toy)
     with pytest.raises(NoEpisodeError):
         env.step(np.zeros((2, SLOTS), np.int64))

@@ -79,12 +79,12 @@ def test_urgency_is_twice_the_minutes_before_plug_in(city_toy):
     assert terms(rig)["urgency"] == -2.0 * (5 + 3)
 
 
-def test_a_lost_critical_car_costs_its_service_again(city_toy):
+def test_a_lost_critical_car_costs_its_service_twice_again(city_toy):
     rig = Rig(lab(city_toy))
     rig.car(patience=4, flags=r.B_CRIT)
     rig.step()
     assert terms(rig)["service"] == -(240.0 - 4.0)
-    assert terms(rig)["urgency"] == -(2.0 * 4 + (240.0 - 4.0))
+    assert terms(rig)["urgency"] == -(2.0 * 4 + 2.0 * (240.0 - 4.0))
 
 
 def test_losing_early_is_never_cheaper_than_losing_late(city_toy):

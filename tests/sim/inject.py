@@ -18,7 +18,6 @@ SILENT = {
     "requests_per_tick": 0.0,
     "walkins_per_tick": 0.0,
     "day_factor_sd": 0.0,
-    "occupancy_start": 0.0,
     "warmup_ticks": 0,
     "base_noise_common_sd": 0.0,
     "base_noise_feeder_sd": 0.0,
@@ -53,7 +52,8 @@ def edited(city: CityPack, part: str, **values: object) -> CityPack:
 
 def silent(city: CityPack, **constants: object) -> CityPack:
     """No demand, no noise, no incidents, no warm-up: only what a test puts in happens."""
-    return replace(city, constants=replace(city.constants, **{**SILENT, **constants}))
+    quiet = replace(city, constants=replace(city.constants, **{**SILENT, **constants}))
+    return edited(quiet, "profiles", start_occupancy=0.0)
 
 
 def story(city: CityPack, *events: tuple[int, int, Sequence[int], float]) -> Scenario:

@@ -40,7 +40,8 @@ def test_heat_follows_the_exponential(city_toy):
 def test_head_heat_answers_a_rating_step_exponentially(city_toy):
     """Half the rating: u doubles, x goes from u^2 to 4 u^2 with tau 120 minutes (u moves with base load)."""
     flat = np.full_like(city_toy.profiles.base_shape, 1.0)
-    pack = replace(silent(city_toy), profiles=replace(city_toy.profiles, base_shape=flat))
+    quiet = silent(city_toy)
+    pack = replace(quiet, profiles=replace(quiet.profiles, base_shape=flat))
     rig = Rig(pack, scenario=story(pack, (2, EventKind.FEEDER_RATING, (0,), 0.5)))
     rig.step()
     x0 = rig.view("FD_X")[0]

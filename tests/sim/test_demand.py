@@ -24,9 +24,9 @@ def roomy(city, **constants):
             max_cars=1500,
             max_pending=700,
             warmup_ticks=0,
-            occupancy_start=0.0,
             **constants,
         ),
+        profiles=replace(city.profiles, start_occupancy=np.zeros_like(city.profiles.start_occupancy)),
     )
 
 
@@ -229,7 +229,7 @@ def test_a_longer_queue_and_a_higher_price_drive_walkins_away(city_toy):
     assert share[1] < 0.8 * share[0]
     closed = story(city, (0, EventKind.SLOTS, (0,), 0.0))  # whoever comes to station 0 queues there
     _, walkins, _ = meet(city, 100, 8, scenario=closed)
-    early, late = walkins[walkins[:, r.C_TREQ] < 5], walkins[walkins[:, r.C_TREQ] >= 35]
+    early, late = walkins[walkins[:, r.C_TREQ] < 5], walkins[(walkins[:, r.C_TREQ] >= 15) & (walkins[:, r.C_TREQ] < 20)]
     assert (late[:, r.C_STATION] == 0).mean() < 0.5 * (early[:, r.C_STATION] == 0).mean()
 
 

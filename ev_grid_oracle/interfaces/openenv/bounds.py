@@ -52,9 +52,14 @@ def reward_range(city: CityPack) -> tuple[float, float]:
 
 
 def declared_range(city: CityPack) -> tuple[float, float]:
-    """`reward_range` rounded outwards to whole numbers, as manifests declare it."""
+    """`reward_range` rounded outwards to two digits, as manifests declare it."""
     low, high = reward_range(city)
-    return float(math.floor(low)), float(math.ceil(high))
+    return -_rounded_up(-low), _rounded_up(high)
+
+
+def _rounded_up(value: float) -> float:
+    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return float(round(math.ceil(value / unit) * unit, 6))
 
 
 def _station_kw(city: CityPack) -> F64:
