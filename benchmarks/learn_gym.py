@@ -16,6 +16,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -224,6 +225,7 @@ def main() -> int:
         "task": "EVGrid-v0", "algorithm": "sb3_contrib.MaskablePPO", "seed": args.seed, "steps": args.steps,
         "train_seconds": round(seconds, 1), "threads": args.threads, "held_out_evenings": len(seeds),
         "mean_episode_reward": means, "paired_gain_of_learned": gains, "curve": curve.points,
+        "learner": {name: version(name) for name in ("torch", "stable-baselines3", "sb3-contrib", "gymnasium")},
         "provenance": provenance(city),
     }  # fmt: skip
     args.out.mkdir(parents=True, exist_ok=True)

@@ -150,7 +150,7 @@ def _floor_minutes(world: World, car: Car) -> float:
         if not math.isfinite(trip) or trip >= NO_ROUTE:
             continue
         own = float(
-            own_minutes(  # type: ignore[no-untyped-call]  # a kernel
+            own_minutes(  # a kernel
                 world.cf, world.ci, world.at, car.vehicle, s, car.soc_bp / 10000.0, car.target_bp / 10000.0,
                 150.0,
             )

@@ -121,7 +121,7 @@ def inlined(function: _Kernel) -> _Kernel:
 
 
 @intrinsic
-def prefetch(typingctx: Any, array: Any, index: Any) -> Any:
+def _prefetch(typingctx: Any, array: Any, index: Any) -> Any:
     """``prefetch(array, k)``: ask the CPU for the cache line of flat element k; changes no value.
 
     For lines that will be read after some other work: travel tables, the next environment's rows.
@@ -132,9 +132,12 @@ def prefetch(typingctx: Any, array: Any, index: Any) -> Any:
         byte = ir.IntType(8).as_pointer()
         flag = ir.IntType(32)
         shape = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
-        call = cgutils.get_or_insert_function(builder.module, shape, "llvm.prefetch.p0")
+        call = cgutils.get_or_insert_function(builder.module, shape, "llvm.prefetch.p0")  # type: ignore[no-untyped-call]
         address = builder.bitcast(builder.gep(data, [args[1]]), byte)
         builder.call(call, [address, flag(0), flag(3), flag(1)])  # read, keep in all caches, data
         return context.get_dummy_value()
 
     return types.void(array, types.intp), codegen
+
+
+prefetch: Any = _prefetch  # numba hides the typing context from callers, type checkers do not

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from functools import partial
 from typing import Any
+from weakref import WeakSet
 
 from ev_grid_oracle.schema.errors import EVGridError, MissingExtraError
 
@@ -42,10 +43,11 @@ class SocketEnvironment(EVGridEnvironment):
     """The environment behind a socket: counted while it plays, with codes in its error texts.
 
     Args:
-        playing: sockets that have an episode, shared by the app.
+        playing: environments that have an episode, shared by the app; weak, since a socket that is torn down
+            may never get to `close`.
     """
 
-    def __init__(self, city: str, playing: set[int]) -> None:
+    def __init__(self, city: str, playing: WeakSet[EVGridEnvironment]) -> None:
         super().__init__(city)
         self._playing = playing
 
@@ -55,7 +57,7 @@ class SocketEnvironment(EVGridEnvironment):
             observation = super().reset(*args, **options)
         except EVGridError as error:
             raise SocketError(error) from error
-        self._playing.add(id(self))
+        self._playing.add(self)
         return observation
 
     def step(
@@ -79,13 +81,13 @@ class SocketEnvironment(EVGridEnvironment):
 
     def close(self) -> None:
         """The socket is gone."""
-        self._playing.discard(id(self))
+        self._playing.discard(self)
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
     """The whole service; settings are read from the environment unless given."""
     chosen = settings or read_settings()
-    playing: set[int] = set()
+    playing: WeakSet[EVGridEnvironment] = WeakSet()
     app: FastAPI = create_openenv_app(
         partial(SocketEnvironment, chosen.city, playing),
         EVGridAction,

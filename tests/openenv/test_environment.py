@@ -59,7 +59,9 @@ def test_the_end_absorbs(env_toy: EVGridEnvironment) -> None:
     for _ in range(3):
         again = env_toy.step(EVGridAction(text="after the end"))
         assert again.done and again.reward == 0.0
-        assert shown(again).replace('"reward": 0.0', "") == shown(last).replace(f'"reward": {last.reward}', "")
+        assert shown(again).replace('"reward": 0.0', "") == shown(last).replace(
+            f'"reward": {last.reward}', ""
+        )
     assert env_toy.state.step_count == 2 and env_toy.session.digest() == digest
     assert env_toy.reset(seed=1, ticks=2).done is False
 

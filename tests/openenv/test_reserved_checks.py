@@ -59,7 +59,8 @@ def test_episode_isolation(city_toy: CityPack) -> None:
         oa, ob = a.step(first_car(oa)), b.step(first_car(ob))
         for o, seed in ((oa, 1), (ob, 2)):
             assert (
-                json.dumps(o.model_dump(exclude={"episode_id"}), sort_keys=True, allow_nan=False) == alone[seed][n]
+                json.dumps(o.model_dump(exclude={"episode_id"}), sort_keys=True, allow_nan=False)
+                == alone[seed][n]
             )
 
 

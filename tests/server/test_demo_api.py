@@ -39,13 +39,18 @@ def test_a_step_says_what_happened_in_both_lanes(client: TestClient) -> None:
         assert event["seq"] == event["tick"] == n and set(event["lanes"]) == {"baseline", "oracle"}
         for lane, policy in (("baseline", "baseline"), ("oracle", "greedy_counting")):
             seen = event["lanes"][lane]
-            assert seen["badge"]["acted"] == policy and set(seen["kpis"]) == {"discom", "cpo", "fleet", "driver"}
+            assert seen["badge"]["acted"] == policy and set(seen["kpis"]) == {
+                "discom",
+                "cpo",
+                "fleet",
+                "driver",
+            }
             for car in seen["render"]["cars"]:
                 assert car["eta_min"] > 5 * n
                 if car.get("route"):
                     routes += 1
                     assert len(car["route"]["path"]) == len(car["route"]["congestion"]) + 1
-                    assert all(77 < lon < 78 and 12 < lat < 14 for lon, lat in car["route"]["path"])
+                    assert all(74 < lon < 76 and 14 < lat < 16 for lon, lat in car["route"]["path"])
     assert routes > 0
 
 

@@ -14,7 +14,9 @@ from ev_grid_oracle.server.settings import Settings, read_settings
 from ev_grid_oracle.server.store import SessionStore
 
 
-@pytest.mark.parametrize("path", ["/", "/ui", "/ui/", "/web", "/web/", "/docs", "/health", "/healthz", "/metadata"])
+@pytest.mark.parametrize(
+    "path", ["/", "/ui", "/ui/", "/web", "/web/", "/docs", "/health", "/healthz", "/metadata"]
+)
 def test_no_page_is_missing(client: TestClient, path: str) -> None:
     assert client.get(path, headers={"Accept": "text/html"}).status_code == 200
 
@@ -83,7 +85,9 @@ def test_production_mode_has_no_episode_routes(monkeypatch: pytest.MonkeyPatch) 
 
 def test_settings_are_read_and_checked() -> None:
     assert read_settings({}).max_concurrent_envs == 64
-    chosen = read_settings({"MAX_CONCURRENT_ENVS": " 8 ", "SESSION_IDLE_TIMEOUT_S": "2.5", "EVGRID_CITY": "toy"})
+    chosen = read_settings(
+        {"MAX_CONCURRENT_ENVS": " 8 ", "SESSION_IDLE_TIMEOUT_S": "2.5", "EVGRID_CITY": "toy"}
+    )
     assert (chosen.max_concurrent_envs, chosen.session_idle_s, chosen.city) == (8, 2.5, "toy")
     for name, value in (
         ("MAX_CONCURRENT_ENVS", "many"), ("MAX_CONCURRENT_ENVS", "0"), ("MAX_CONCURRENT_ENVS", "1.5"),

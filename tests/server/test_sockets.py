@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -12,7 +13,8 @@ from ev_grid_oracle.interfaces.openenv.environment import EVGridEnvironment
 
 
 def _ask(socket: Any, kind: str, data: object = None) -> dict[str, Any]:
-    socket.send_text(json.dumps({"type": kind, "data": data if data is not None else {}}))
+    frame = {"type": kind} if data is None else {"type": kind, "data": data}
+    socket.send_text(json.dumps(frame))
     return _read(socket)
 
 
@@ -50,7 +52,13 @@ def test_errors_carry_a_code_and_the_session_lives_on(client: TestClient) -> Non
         before = _ask(socket, "step", {})
         assert before["type"] == "error" and before["data"]["message"].startswith("E_NO_EPISODE")
         _ask(socket, "reset", {"seed": 1})
-        for data in ({"seed": -4}, {"seed": "x"}, {"nope": 1}, {"scenario": "flood2"}, {"seed": None, "ticks": 0}):
+        for data in (
+            {"seed": -4},
+            {"seed": "x"},
+            {"nope": 1},
+            {"scenario": "flood2"},
+            {"seed": None, "ticks": 0},
+        ):
             refused = _ask(socket, "reset", data)
             assert refused["type"] == "error"
             assert refused["data"]["message"].startswith(("E_OPTION", "E_SCENARIO"))
@@ -112,16 +120,13 @@ def test_after_the_end_the_last_observation_repeats(client: TestClient) -> None:
 
 
 def test_capacity_is_said_and_freed(client: TestClient) -> None:
-    opened = []
-    for k in range(8):
-        socket = client.websocket_connect("/ws").__enter__()
-        opened.append(socket)
-        assert _ask(socket, "reset", {"seed": k})["type"] == "observation"
-    assert client.get("/healthz").json()["sessions"]["ws"] == 8
-    with client.websocket_connect("/ws") as ninth:
-        assert _read(ninth)["data"]["code"] == "CAPACITY_REACHED"
-    for socket in opened:
-        socket.__exit__(None, None, None)
+    with ExitStack() as opened:
+        for k in range(8):
+            socket = opened.enter_context(client.websocket_connect("/ws"))
+            assert _ask(socket, "reset", {"seed": k})["type"] == "observation"
+        assert client.get("/healthz").json()["sessions"]["ws"] == 8
+        with client.websocket_connect("/ws") as ninth:
+            assert _read(ninth)["data"]["code"] == "CAPACITY_REACHED"
     with client.websocket_connect("/ws") as socket:
         assert _ask(socket, "reset", {"seed": 1})["type"] == "observation"
         assert client.get("/healthz").json()["sessions"]["ws"] == 1

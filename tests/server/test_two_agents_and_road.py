@@ -89,7 +89,13 @@ def test_a_trip_is_the_trip_in_python(client: TestClient) -> None:
 def test_road_moves_that_are_none(client: TestClient) -> None:
     head = {"X-Session-ID": "moves"}
     client.post("/road/reset", json={"seed": 1}, headers=head)
-    for action in ({"next_node": "3"}, {"next_node": 1, "text": "x"}, {"current_node": 1}, {"text": 4}, {"go": 1}):
+    for action in (
+        {"next_node": "3"},
+        {"next_node": 1, "text": "x"},
+        {"current_node": 1},
+        {"text": 4},
+        {"go": 1},
+    ):
         reply = client.post("/road/step", json={"action": action}, headers=head)
         assert reply.status_code == 422 and reply.json()["code"] == "E_FORMAT"
     waits = client.post("/road/step", json={"action": {"text": "left"}}, headers=head).json()
