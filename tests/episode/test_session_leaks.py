@@ -95,9 +95,9 @@ def test_an_event_is_listed_until_another_replaces_it(city_blr: CityPack) -> Non
     while not obs.done:
         listed[obs.state.tick] = [round(a.value, 2) for a in obs.announcements if a.kind == "base_load"]
         obs = session.step()
-    assert listed[0] == [0.04] and listed[5] == [0.04]
-    assert listed[6] == [0.04, 0.08] and listed[17] == [0.04, 0.08]
-    assert listed[18] == [0.08, 0.14] and listed[30] == [0.14]
+    assert listed[0] == [0.02] and listed[5] == [0.02]
+    assert listed[6] == [0.02, 0.04] and listed[17] == [0.02, 0.04]
+    assert listed[18] == [0.04, 0.07] and listed[30] == [0.07]
 
 
 def test_every_scenario_tells_only_its_own_announced_events(city_blr: CityPack) -> None:

@@ -15,6 +15,7 @@ from openenv.core.harness.rollout import (
     ResourceSession,
 )
 from openenv.core.llm_client import LLMResponse, ToolCall
+from openenv_play import first_car, shown
 
 from ev_grid_oracle import client
 from ev_grid_oracle.client import EvGridOracleEnv, WireError, payload_of, result_of
@@ -23,7 +24,6 @@ from ev_grid_oracle.interfaces.openenv.harness import EVGridSessionFactory
 from ev_grid_oracle.interfaces.openenv.local import LocalEvGridOracleEnv
 from ev_grid_oracle.models import EVGridAction, EVGridState, action_from
 from ev_grid_oracle.schema.errors import OptionError
-from openenv_play import first_car, shown
 
 
 def test_results_survive_the_wire(env_toy: EVGridEnvironment) -> None:

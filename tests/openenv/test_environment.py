@@ -6,6 +6,7 @@ import asyncio
 import inspect
 
 import pytest
+from openenv_play import first_car, nobody, shown, trajectory
 from pydantic import ValidationError
 
 from ev_grid_oracle.episode.session import Session
@@ -14,7 +15,6 @@ from ev_grid_oracle.interfaces.openenv.environment import EVGridEnvironment
 from ev_grid_oracle.models import EVGridAction, EVGridAnswer
 from ev_grid_oracle.reward.terms import TERM_NAMES
 from ev_grid_oracle.schema.errors import NoEpisodeError, OptionError
-from openenv_play import first_car, nobody, shown, trajectory
 
 
 def test_step_before_reset_is_refused_and_state_is_empty(env_toy: EVGridEnvironment) -> None:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from openenv_play import first_car, nobody, trajectory
 
 from ev_grid_oracle.city.model import CityPack, Scenario, ScenarioEvent
 from ev_grid_oracle.city.packed import packed
@@ -21,7 +22,6 @@ from ev_grid_oracle.policies.base import PolicyContext
 from ev_grid_oracle.policies.registry import make_policy
 from ev_grid_oracle.schema import rows as r
 from ev_grid_oracle.schema.enums import EventKind
-from openenv_play import first_car, nobody, trajectory
 
 HASHED = """
 import hashlib, sys

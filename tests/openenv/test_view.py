@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
+from openenv_play import first_car
 
 from ev_grid_oracle.city.model import CityPack
 from ev_grid_oracle.episode.session import Session
 from ev_grid_oracle.interfaces.openenv.environment import EVGridEnvironment
 from ev_grid_oracle.interfaces.openenv.view import MAX_BYTES, wire_observation
 from ev_grid_oracle.models import Columns, EVGridAction, EVGridObservation
-from openenv_play import first_car
 
 
 def _check(o: EVGridObservation) -> None:
