@@ -29,6 +29,7 @@ from openenv.validation.providers import ExecResult, StartupError
 from openenv.validation.types import CheckStatus, Level, ProviderCapability
 
 ROOT = Path(__file__).resolve().parent.parent
+START_S = 180.0
 SKIPPED = (".*", "__pycache__", "node_modules", "build", "dist", "runs", "artifacts", "outputs", "*.egg-info")
 
 
@@ -80,7 +81,7 @@ class LocalProvider:
         return "sha256:" + hashlib.sha256((self._root / "openenv.yaml").read_bytes()).hexdigest()
 
     def start(self, spec: Any) -> LocalSubject:
-        """Start uvicorn on a free port and wait until it is healthy."""
+        """Start uvicorn on a free port and wait until it is ready."""
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
@@ -90,20 +91,21 @@ class LocalProvider:
         with log.open("wb") as out:
             process = subprocess.Popen(command, cwd=self._root, env=env, stdout=out, stderr=out)
         subject = LocalSubject(f"http://127.0.0.1:{port}", process, log)
-        deadline = time.monotonic() + max(float(spec.startup_timeout_s), 120.0)
+        deadline = time.monotonic() + max(float(spec.startup_timeout_s), START_S)
         while time.monotonic() < deadline and process.poll() is None:
-            if _healthy(subject.base_url):
+            if _ready(subject.base_url):
                 return subject
             time.sleep(0.2)
         subject.stop()
-        raise StartupError("the server did not become healthy: " + subject.logs(2000))
+        raise StartupError("the server did not become ready: " + subject.logs(2000))
 
 
-def _healthy(base_url: str) -> bool:
+def _ready(base_url: str) -> bool:
+    """Healthy, and the simulator compiled: a first start on a machine compiles for about a minute."""
     try:
-        with urllib.request.urlopen(base_url + "/health", timeout=2) as reply:
-            return bool(reply.status == 200)
-    except OSError:
+        with urllib.request.urlopen(base_url + "/healthz", timeout=5) as reply:
+            return bool(json.load(reply)["ready"])
+    except (OSError, ValueError, KeyError):
         return False
 
 

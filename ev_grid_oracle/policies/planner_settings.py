@@ -17,33 +17,39 @@ from ev_grid_oracle.schema.errors import OptionError
 SETTINGS: Mapping[str, tuple[int, float]] = {
     "futures": (d.S_FUTURES, 64.0),
     "candidates": (d.S_CANDIDATES, 6.0),
-    "horizon_min": (d.S_HORIZON, 180.0),
-    "walkins": (d.S_WALKINS, 1.0),
-    "requests": (d.S_REQUESTS, 0.2),
+    "horizon_min": (d.S_HORIZON, 140.0),
+    "walkins": (d.S_WALKINS, 1.2),
+    "requests": (d.S_REQUESTS, 0.8),
     "announced_min": (d.S_ANNOUNCED, 20.0),
     "deflect": (d.S_DEFLECT, 2.5),
-    "elsewhere_min": (d.S_ELSEWHERE, 10.0),
-    "lost_min": (d.S_LOST, 220.0),
-    "queue_patience_min": (d.S_QUEUE_PAT, 25.0),
+    "elsewhere_min": (d.S_ELSEWHERE, 25.0),
+    "lost_min": (d.S_LOST, 230.0),
+    "queue_patience_min": (d.S_QUEUE_PAT, 18.0),
     "critical": (d.S_CRITICAL, 0.5),
     "flex_harm_min": (d.S_FLEX_HARM, 3.0),
-    "flex_slack_min": (d.S_FLEX_SLACK, 20.0),
+    "flex_slack_min": (d.S_FLEX_SLACK, 25.0),
     "others": (d.S_OTHERS, 1.0),
-    "caution_min": (d.S_CAUTION, 4.0),
-    "own_wait": (d.S_OWN_WAIT, 1.0),
+    "caution_min": (d.S_CAUTION, 3.5),
+    "own_wait": (d.S_OWN_WAIT, 0.9),
     "cap_futures": (d.S_DR_FUTURES, 24.0),
     "cap_t": (d.S_DR_T, 1.5),
-    "cap_gain_min": (d.S_DR_GAIN, 5.0),
-    "cap_time": (d.S_DR_TIME, 1.0),
-    "cap_tail_ticks": (d.S_DR_TAIL, 12.0),
-    "cap_ticks": (d.S_DR_TICKS, 2.0),
+    "cap_gain_min": (d.S_DR_GAIN, 4.0),
+    "cap_time": (d.S_DR_TIME, 1.15),
+    "cap_tail_ticks": (d.S_DR_TAIL, 3.0),
+    "cap_ticks": (d.S_DR_TICKS, 3.0),
     "cap_most": (d.S_DR_MOST, 4.0),
     "cap_near_frac": (d.S_DR_NEAR, 0.97),
-    "station_ratio": (d.S_MIX, 0.5),
+    "station_ratio": (d.S_MIX, 0.3),
 }
-RULE: Mapping[str, float] = {"dr_queue_share": 0.4, "feeder_weight_min": 0.6}
-"""Constants of greedy_counting's feeder side that the planner sets for itself: pricing the harm to walk-ins leaves
-room for more demand response at the same cost to them."""
+"""Setting -> (place in the row, value). Cars: sampled futures, candidate stations, how far ahead, factors on the usual
+walk-ins (the turned-away of other stations come on top) and requests, minutes within which announced walk-ins are known
+already, how a posted queue turns walk-ins away and what that costs, the price of a loss, patience of cars in a queue,
+weight of a critical minute, when a flexible car goes, weights of others' and own waiting, caution on the own patience,
+weight of the station's own ratio. Caps on a feeder: futures, least paired t, least gain, weight of cars' time, ticks of
+heat beyond the horizon, length, most a tick, and the equivalent load from which a feeder is looked at."""
+RULE: Mapping[str, float] = {"feeder_weight_min": 0.6, "feeder_from_frac": 0.945}
+"""Constants of greedy_counting's feeder term that the planner sets for itself: pricing the harm to others leaves room
+for a steeper price of energy on a strained feeder."""
 
 MOST_ARRIVALS = 64
 MOST_KNOWN = 96
