@@ -66,6 +66,62 @@ def world(
         typer.echo(f"Figures: {out}")
 
 
+@app.command("integrity", epilog="Example: evgrid bench integrity --evaluations 60 --json")
+def integrity(
+    city: City = "bengaluru",
+    evaluations: Annotated[int, typer.Option("--evaluations", min=1, max=20_000, help="Policies tried.")] = 2000,
+    evenings: Annotated[int, typer.Option("--evenings", min=1, max=100, help="Evenings a scenario.")] = 3,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the search.")] = 0,
+    seconds: Annotated[float, typer.Option("--seconds", min=1.0, help="Search at most about this long.")] = 1e9,
+    out: Annotated[Path | None, typer.Option("--out", help="Write the JSON to this file.")] = None,
+    json: Json = False,
+) -> None:
+    """Can reward be had without merit? A search over policies, with and without the flags' penalty."""
+    with Waiting("Searching") as wait:
+        load_simulator(wait)
+        from ev_grid_oracle.city import load_city
+        from ev_grid_oracle.evaluation.bench_integrity import check
+        from ev_grid_oracle.evaluation.provenance import provenance
+        from ev_grid_oracle.evaluation.writing import check_writable, to_json, write_atomic
+
+        pack = load_city(city)
+        if out is not None:
+            check_writable(out)
+        wait.say("Playing policies")
+        report = {"provenance": provenance(pack), **check(pack, evaluations, evenings, seed, seconds=seconds)}
+        text = to_json(report)
+        if out is not None:
+            write_atomic(out, text)
+    typer.echo(text if json else f"integrity {'holds' if report['passed'] else 'does not hold'}", nl=not json)
+    if not report["passed"]:
+        raise typer.Exit(1)
+
+
+@app.command("server", epilog="Example: evgrid bench server --seconds 20 --json")
+def server(
+    sockets: Annotated[int, typer.Option("--sockets", min=1, max=1024, help="Clients on /ws.")] = 64,
+    sessions: Annotated[int, typer.Option("--sessions", min=0, max=4096, help="HTTP sessions.")] = 200,
+    seconds: Annotated[float, typer.Option("--seconds", min=1.0, max=3600.0, help="How long.")] = 120.0,
+    out: Annotated[Path | None, typer.Option("--out", help="Write the JSON to this file.")] = None,
+    json: Json = False,
+) -> None:
+    """A server of its own on this machine under load: latency, throughput, isolation, memory."""
+    with Waiting("Loading the server") as wait:
+        from ev_grid_oracle.evaluation.bench_server import bench_server
+        from ev_grid_oracle.evaluation.writing import check_writable, to_json, write_atomic
+
+        if out is not None:
+            check_writable(out)
+        figures = bench_server(sockets, sessions, seconds, say=wait.say)
+        text = to_json(figures)
+        if out is not None:
+            write_atomic(out, text)
+    typer.echo(text, nl=False)
+    load = figures["load"]
+    if load["errors"] or load["equal_to_twin"] != load["trajectories"]:  # type: ignore[index]
+        raise typer.Exit(1)
+
+
 def _show_scaling(scaling: dict[str, object]) -> None:
     typer.echo("envs  stations   us per env, station and tick: 48 at once, tick by tick")
     for point in scaling["points"]:  # type: ignore[attr-defined]
