@@ -34,6 +34,7 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/gen_docs.py --check
+	$(BIN)/python tools/write_results.py --check
 
 test: lint
 	$(BIN)/python -m pytest

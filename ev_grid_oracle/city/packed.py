@@ -14,7 +14,7 @@ from ev_grid_oracle.city.travel import TravelBank
 from ev_grid_oracle.schema import rows as r
 from ev_grid_oracle.schema.enums import RATE_KW
 
-MAX_EVENTS = 53
+MAX_EVENTS = 48
 MAX_INBOUND = 256
 BASE_MVA = 1.0
 NO_PLUG_MIN = 1.0e5
