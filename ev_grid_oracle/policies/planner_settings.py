@@ -18,11 +18,11 @@ SETTINGS: Mapping[str, tuple[int, float]] = {
     "futures": (d.S_FUTURES, 64.0),
     "candidates": (d.S_CANDIDATES, 6.0),
     "horizon_min": (d.S_HORIZON, 140.0),
-    "walkins": (d.S_WALKINS, 1.2),
-    "requests": (d.S_REQUESTS, 0.8),
+    "walkins": (d.S_WALKINS, 1.25),
+    "requests": (d.S_REQUESTS, 0.7),
     "announced_min": (d.S_ANNOUNCED, 20.0),
     "deflect": (d.S_DEFLECT, 2.5),
-    "elsewhere_min": (d.S_ELSEWHERE, 40.0),
+    "elsewhere_min": (d.S_ELSEWHERE, 45.0),
     "lost_min": (d.S_LOST, 230.0),
     "queue_patience_min": (d.S_QUEUE_PAT, 18.0),
     "critical": (d.S_CRITICAL, 0.5),
@@ -47,9 +47,9 @@ already, how a posted queue turns walk-ins away and what that costs, the price o
 weight of a critical minute, when a flexible car goes, weights of others' and own waiting, caution on the own patience,
 weight of the station's own ratio. Caps on a feeder: futures, least paired t, least gain, weight of cars' time, ticks of
 heat beyond the horizon, length, most a tick, and the equivalent load from which a feeder is looked at."""
-RULE: Mapping[str, float] = {"feeder_weight_min": 0.6, "feeder_from_frac": 0.945}
-"""Constants of greedy_counting's feeder term that the planner sets for itself: pricing the harm to others leaves room
-for a steeper price of energy on a strained feeder."""
+RULE: Mapping[str, float] = {"feeder_weight_min": 0.5, "feeder_from_frac": 0.948}
+"""Constants of greedy_counting's feeder term that the planner sets for itself: with the harm to others priced, energy on a
+strained feeder is priced a little earlier."""
 
 MOST_ARRIVALS = 64
 MOST_KNOWN = 96
