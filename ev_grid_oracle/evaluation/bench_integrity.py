@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -155,7 +156,9 @@ def climb(arena: Arena, rng: np.random.Generator, budget: int, key: str) -> list
     span = HIGH - LOW
     out: list[tuple[F64, dict[str, F64]]] = []
     try:
-        import cma
+        with warnings.catch_warnings():  # it warns where matplotlib, which this needs not, is absent
+            warnings.simplefilter("ignore")
+            import cma
     except ImportError:
         best, value, width = tuned(), -np.inf, 0.15
         for _ in range(budget):
