@@ -20,21 +20,21 @@ SETTINGS: Mapping[str, tuple[int, float]] = {
     "horizon_min": (d.S_HORIZON, 140.0),
     "walkins": (d.S_WALKINS, 1.25),
     "requests": (d.S_REQUESTS, 0.7),
-    "announced_min": (d.S_ANNOUNCED, 20.0),
+    "announced_min": (d.S_ANNOUNCED, 30.0),
     "deflect": (d.S_DEFLECT, 2.5),
     "elsewhere_min": (d.S_ELSEWHERE, 45.0),
     "lost_min": (d.S_LOST, 230.0),
     "queue_patience_min": (d.S_QUEUE_PAT, 18.0),
-    "critical": (d.S_CRITICAL, 0.5),
+    "critical": (d.S_CRITICAL, 0.3),
     "flex_harm_min": (d.S_FLEX_HARM, 3.0),
     "flex_slack_min": (d.S_FLEX_SLACK, 25.0),
     "others": (d.S_OTHERS, 1.0),
-    "caution_min": (d.S_CAUTION, 3.5),
+    "caution_min": (d.S_CAUTION, 3.0),
     "own_wait": (d.S_OWN_WAIT, 0.9),
-    "cap_futures": (d.S_DR_FUTURES, 24.0),
+    "cap_futures": (d.S_DR_FUTURES, 48.0),
     "cap_t": (d.S_DR_T, 1.5),
     "cap_gain_min": (d.S_DR_GAIN, 4.0),
-    "cap_time": (d.S_DR_TIME, 1.25),
+    "cap_time": (d.S_DR_TIME, 1.2),
     "cap_tail_ticks": (d.S_DR_TAIL, 3.0),
     "cap_ticks": (d.S_DR_TICKS, 3.0),
     "cap_most": (d.S_DR_MOST, 4.0),
@@ -47,9 +47,9 @@ already, how a posted queue turns walk-ins away and what that costs, the price o
 weight of a critical minute, when a flexible car goes, weights of others' and own waiting, caution on the own patience,
 weight of the station's own ratio. Caps on a feeder: futures, least paired t, least gain, weight of cars' time, ticks of
 heat beyond the horizon, length, most a tick, and the equivalent load from which a feeder is looked at."""
-RULE: Mapping[str, float] = {"feeder_weight_min": 0.5, "feeder_from_frac": 0.948}
-"""Constants of greedy_counting's feeder term that the planner sets for itself: with the harm to others priced, energy on a
-strained feeder is priced a little earlier."""
+RULE: Mapping[str, float] = {"feeder_weight_min": 0.45, "feeder_from_frac": 0.86, "feeder_ramp_frac": 0.5}
+"""Constants of greedy_counting's feeder term that the planner sets for itself: with the harm to others priced, a
+strained feeder's energy is priced earlier and on a gentler slope (in greedy_counting that slope costs 0.2 %)."""
 
 MOST_ARRIVALS = 64
 MOST_KNOWN = 96
