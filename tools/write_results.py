@@ -30,7 +30,9 @@ def table() -> str:
         )
     bars = {b["bar"]: b for b in data["bars"]}
     pooled = next(b for name, b in bars.items() if name.startswith("composite at least 0.5"))
-    missed = [b["bar"] + ": " + b["value"] for b in data["bars"] if b["met"] is False and "aim" not in b["bar"]]
+    missed = [
+        b["bar"] + ": " + b["value"] for b in data["bars"] if b["met"] is False and "aim" not in b["bar"]
+    ]
     lines += [
         "",
         f"Planner against `greedy_counting`, pooled, paired, composite car-minutes: {pooled['value']}. "

@@ -65,6 +65,12 @@ class Frame:
         return self.trace.texts.get(self.tick)
 
     @property
+    def interventions(self) -> list[dict[str, object]]:
+        """What a host did to the world at the start of the tick, in order: kind and what was given."""
+        done = self.trace.interventions_at(self.tick)
+        return [{"kind": d.kind, "given": dict(d.given)} for d in done]
+
+    @property
     def refused(self) -> bool:
         """The parser refused the tick's text."""
         return self._head(k.H_REFUSED) != 0
@@ -190,6 +196,7 @@ class Frame:
             "minute_of_day": self.minute_of_day,
             "source": self.source,
             "text": self.text,
+            "interventions": self.interventions,
             "refused": self.refused,
             "answers": self.answers,
             "reward": self.reward,

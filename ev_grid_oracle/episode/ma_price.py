@@ -13,9 +13,28 @@ from collections.abc import Sequence
 import numpy as np
 
 from ev_grid_oracle.city.model import ScenarioEvent
+from ev_grid_oracle.episode.interventions import PRICE
+from ev_grid_oracle.episode.ma_directive import PRICE as RANGE
+from ev_grid_oracle.episode.session import Session
 from ev_grid_oracle.schema import rows as r
 from ev_grid_oracle.schema.enums import EventKind
+from ev_grid_oracle.schema.errors import OptionError
 from ev_grid_oracle.sim.world import World
+
+
+def order_price(session: Session, mult: object) -> None:
+    """From the next tick on, the session's world has `mult` x the scenario's price factors; its trace says so.
+
+    Raises:
+        OptionError: `mult` is no number that a directive may order.
+    """
+    session._running()
+    if isinstance(mult, bool) or not isinstance(mult, int | float) or not RANGE[0] <= mult <= RANGE[1]:
+        raise OptionError(
+            f"price_mult is {str(mult)[:40]!r}.", f"Give a number from {RANGE[0]} to {RANGE[1]}."
+        )
+    set_price(session._world, session._schedule, float(mult))
+    session._intervened(PRICE, {"mult": float(mult)})
 
 
 def set_price(world: World, schedule: Sequence[ScenarioEvent], mult: float) -> None:

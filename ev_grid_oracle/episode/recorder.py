@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ev_grid_oracle.episode import capture as k
+from ev_grid_oracle.episode.interventions import H_INTERVENED, Intervention
 from ev_grid_oracle.episode.trace import SOURCES, TRACE_VERSION, Trace
 from ev_grid_oracle.protocol import PROTOCOL_VERSION
 from ev_grid_oracle.schema import rows as r
@@ -44,6 +45,7 @@ class Recorder:
         self._n = self._a = self._c = 0
         self._max_cars = d["C"]
         self.texts: dict[int, str] = {}
+        self.interventions: list[Intervention] = []
 
     def add(self, given: I32, n: int, refused: int, reward: float, source: str, text: str | None) -> None:
         """The frame of the tick just played with the first `n` judged answers of `given`."""
@@ -61,9 +63,11 @@ class Recorder:
             SOURCES.index(source), t, self._heads, self._numbers, self._words, self._answers, self._a,
             self._cars, self._c,
         )  # fmt: skip
+        tick = int(self._heads[t, k.H_TICK])
+        self._heads[t, H_INTERVENED] = sum(done.tick == tick for done in self.interventions)
         self._a += n
         if text is not None:
-            self.texts[int(self._heads[t, k.H_TICK])] = text
+            self.texts[tick] = text
         self._n += 1
 
     def trace(self, about: Mapping[str, object]) -> Trace:
@@ -101,6 +105,7 @@ class Recorder:
             world.layout.view(self._f, "EP").astype(np.float64),
             world.layout.view(self._f, "SETT").astype(np.float64),
             self._start,
+            tuple(self.interventions),
         )
 
 

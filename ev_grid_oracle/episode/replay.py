@@ -1,8 +1,8 @@
 """A run is a receipt: play a trace again and see that every number in it is true.
 
 `verify_trace` starts the episode that the header names (or the state the trace begins in), gives the recorded
-answers, and compares frame by frame: digest of the world, reward and its terms, facts, flags, stations,
-feeders, cars. The first frame and field that differ are named. Where the agent's text is in the trace, it is
+answers, repeats what a host did beside them (`episode.interventions`), and compares frame by frame: digest of the
+world, reward and its terms, facts, flags, stations, feeders, cars. The first frame and field that differ are named. Where the agent's text is in the trace, it is
 parsed again, so a text cannot claim another answer than the one that was played.
 """
 
@@ -19,7 +19,10 @@ import numpy.typing as npt
 from ev_grid_oracle.city.load import load_city
 from ev_grid_oracle.city.model import CityPack
 from ev_grid_oracle.episode import capture as k
+from ev_grid_oracle.episode.interventions import H_INTERVENED, SPAWN
+from ev_grid_oracle.episode.ma_price import order_price
 from ev_grid_oracle.episode.session import Session
+from ev_grid_oracle.episode.spawn import spawn
 from ev_grid_oracle.episode.trace import SOURCES, Trace
 from ev_grid_oracle.reward.terms import FLAG_NAMES, TERM_NAMES
 from ev_grid_oracle.schema import rows as r
@@ -28,7 +31,7 @@ from ev_grid_oracle.sim.world import SIM_VERSION
 
 _HEADS = {k.H_TICK: "tick", k.H_MINUTE: "minute_of_day", k.H_ANSWERS: "answers", k.H_REFUSED: "refused",
           k.H_CARS: "cars", k.H_PENDING: "pending", k.H_DEFERRED: "deferred", k.H_DONE: "done",
-          k.H_SOURCE: "source"}  # fmt: skip
+          k.H_SOURCE: "source", H_INTERVENED: "interventions"}  # fmt: skip
 _NUMBERS = {k.G_REWARD: "reward", k.G_LOAD: "grid_load", k.G_RENEW: "renewable", k.G_CARBON: "carbon",
             k.G_MEANREN: "mean_renewable"}  # fmt: skip
 _FEEDER = ("feeder_kva", "feeder_base_kva", "feeder_rating_kva", "feeder_heat")
@@ -79,6 +82,12 @@ def verify_trace(trace: Trace | str | Path, city: CityPack | None = None) -> Rep
             return _differs(told, t, field)
     if stopped:
         return _differs(told, len(mine), stopped)
+    tick = session.observation.state.tick
+    after = _intervene(session, told, tick) or _unplaced(told, tick)
+    if after:
+        message = f"What was done after the last tick is not what the simulator gives: {after} differs."
+        return Report(False, len(told), tick, after, message)
+    mine = session.trace
     for field, a, b in (("accounts", told.accounts, mine.accounts), ("settle", told.settle, mine.settle)):
         if a.tobytes() != b.tobytes():
             message = f"The {field} after the last tick are not what the simulator gives."
@@ -160,6 +169,11 @@ def _play(session: Session, told: Trace, t: int) -> str:
         return "tick"
     if not 0 <= source < len(SOURCES):
         return "source"
+    if told.heads[t, H_INTERVENED] != len(told.interventions_at(tick)):
+        return "interventions"
+    differs = _intervene(session, told, tick)
+    if differs:
+        return differs
     text = told.texts.get(tick)
     try:
         if text is not None:
@@ -173,6 +187,27 @@ def _play(session: Session, told: Trace, t: int) -> str:
     except EVGridError:
         return "answers"
     return ""
+
+
+def _intervene(session: Session, told: Trace, tick: int) -> str:
+    """Do to the world what a host did at the start of `tick`; the kind of the first that differs, "" if none."""
+    for done in told.interventions_at(tick):
+        try:
+            if done.kind == SPAWN:
+                spawn(session, **done.given)
+            else:
+                order_price(session, done.given.get("mult"))
+        except (EVGridError, TypeError):  # a key of `given` may be none of an argument
+            return done.kind
+        if session.digest() != done.digest:
+            return done.kind
+    return ""
+
+
+def _unplaced(told: Trace, tick: int) -> str:
+    """Kind of an intervention at a tick that the trace never stood at, "" if there is none."""
+    ticks = {int(t) for t in told.heads[:, k.H_TICK]} | {tick}
+    return next((done.kind for done in told.interventions if done.tick not in ticks), "")
 
 
 def _difference(told: Trace, mine: Trace, t: int) -> str:

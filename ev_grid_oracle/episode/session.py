@@ -24,6 +24,7 @@ from ev_grid_oracle.episode.answers import MAX_ANSWERS, decision_rows, read_acti
 from ev_grid_oracle.episode.batch import Batch
 from ev_grid_oracle.episode.capture import first_bad_row
 from ev_grid_oracle.episode.forecasts import Forecasts
+from ev_grid_oracle.episode.interventions import Intervention
 from ev_grid_oracle.episode.kpis import kpis_of
 from ev_grid_oracle.episode.observe import Decoder, LiveObservation
 from ev_grid_oracle.episode.options import EpisodeOptions, resolve
@@ -215,6 +216,12 @@ class Session:
         if last.done:
             raise EpisodeOverError("The episode is over.", "Call reset to start another.")
         return last
+
+    def _intervened(self, kind: str, given: Mapping[str, object]) -> None:
+        """Note in the trace what a host has just done to the world, before the tick to come."""
+        if self._recorder is not None:
+            done = Intervention(self._tick, kind, dict(given), self._world.digest(0))
+            self._recorder.interventions.append(done)
 
     # -- answers --------------------------------------------------------------------------------------
     def _read(self, action: Answer, obs: LiveObservation) -> tuple[ParseResult, str | None]:

@@ -3,7 +3,7 @@
 For a host that shows the world to people (`/demo/spawn_vehicle`), never on an agent's channel. The car is
 from then on a request like any other; draws do not depend on it, so everything else of the future stays. Its
 id is of a range of its own (``EV-900001`` and up), so the ids of later requests stay too. A spawn is part of
-the recipe of an episode: the same spawns at the same ticks give the same world again.
+the recipe of an episode and of its trace: the same spawns at the same ticks give the same world again.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 from ev_grid_oracle.city.lookup import NO_ROUTE, own_minutes
 from ev_grid_oracle.city.model import CityPack
 from ev_grid_oracle.episode.ids import car_id
+from ev_grid_oracle.episode.interventions import SPAWN
 from ev_grid_oracle.episode.observe import LiveObservation
 from ev_grid_oracle.episode.session import Session
 from ev_grid_oracle.schema import rows as r
@@ -63,6 +64,7 @@ def spawn(session: Session, **given: object) -> tuple[str, LiveObservation]:
     world = session._world
     car = read_car(session.city, given)
     seq = _write(world, car)
+    session._intervened(SPAWN, {name: value for name, value in given.items() if value is not None})
     session._observe(last.reward, last.breakdown, last.flags, last.info)
     return car_id(seq), session.observation
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from ev_grid_oracle.episode import capture as k
 from ev_grid_oracle.episode.frame import SOURCES, Frame
+from ev_grid_oracle.episode.interventions import Intervention
 from ev_grid_oracle.schema import rows as r
 from ev_grid_oracle.schema.errors import TraceError
 
@@ -26,7 +27,8 @@ U64 = npt.NDArray[np.uint64]
 
 __all__ = ["SOURCES", "TRACE_VERSION", "Frame", "Trace"]
 
-TRACE_VERSION = 1
+TRACE_VERSION = 2
+"""2 added `interventions`; files of version 1 are read as traces without any."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class Trace:
         accounts: (N_EP,) sums of the episode after the last frame (after the settle where it is over).
         settle: (N_TERMS,) part of the last tick's terms that comes from the settle; zeros before the end.
         start: snapshot of the world before the first frame, where that is not what `reset` gives.
+        interventions: what a host did to the world beside the answers, in order; those after the last frame too.
     """
 
     header: Mapping[str, object]
@@ -56,6 +59,7 @@ class Trace:
     accounts: F64
     settle: F64
     start: bytes = b""
+    interventions: tuple[Intervention, ...] = ()
     _ends: dict[str, npt.NDArray[np.int64]] = field(default_factory=dict, repr=False, compare=False)
 
     def __len__(self) -> int:
@@ -85,6 +89,10 @@ class Trace:
         ends = self._ends[name]
         rows: I32 = self.answers if name == "answers" else self.cars
         return rows[int(ends[t]) : int(ends[t + 1])]
+
+    def interventions_at(self, tick: int) -> tuple[Intervention, ...]:
+        """What was done to the world at the start of `tick`, in order."""
+        return tuple(done for done in self.interventions if done.tick == tick)
 
     def frame(self, t: int) -> Frame:
         """The frame at place `t` (negative: from the end)."""

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ev_grid_oracle.episode import capture as k
+from ev_grid_oracle.episode.interventions import Intervention
 from ev_grid_oracle.episode.trace import TRACE_VERSION, Trace
 from ev_grid_oracle.schema import rows as r
 from ev_grid_oracle.schema.errors import TraceError
@@ -26,7 +27,9 @@ from ev_grid_oracle.schema.errors import TraceError
 MAGIC = b"EVGRID-TRACE"
 _CURE = "Record it again, or take another file."
 _COLUMNS = (("heads", "<i4"), ("numbers", "<f8"), ("words", "<u8"), ("answers", "<i4"), ("cars", "<i4"),
-            ("accounts", "<f8"), ("settle", "<f8"), ("texts", "|u1"), ("start", "|u1"))  # fmt: skip
+            ("accounts", "<f8"), ("settle", "<f8"), ("texts", "|u1"), ("start", "|u1"),
+            ("interventions", "|u1"))  # fmt: skip
+_FIRST_COLUMNS = _COLUMNS[:-1]  # of version 1
 _MAX_BYTES = 2**31
 
 
@@ -34,12 +37,14 @@ def save(trace: Trace, path: Path) -> Path:
     """Write beside `path`, then put in place: a reader never sees half a file."""
     columns = []
     payload = []
-    texts = json.dumps({str(t): text for t, text in sorted(trace.texts.items())}, ensure_ascii=True).encode()
+    as_bytes = {
+        "texts": _json({str(t): text for t, text in sorted(trace.texts.items())}),
+        "start": trace.start,
+        "interventions": _json([done.to_dict() for done in trace.interventions]),
+    }
     for name, kind in _COLUMNS:
-        if name == "texts":
-            values = np.frombuffer(texts, np.uint8)
-        elif name == "start":
-            values = np.frombuffer(trace.start, np.uint8)
+        if name in as_bytes:
+            values = np.frombuffer(as_bytes[name], np.uint8)
         else:
             values = getattr(trace, name)
         values = np.ascontiguousarray(values, dtype=kind)
@@ -64,6 +69,10 @@ def save(trace: Trace, path: Path) -> Path:
     return path
 
 
+def _json(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=True, allow_nan=False).encode()
+
+
 def load(path: Path) -> Trace:
     """Read and check a file."""
     try:
@@ -74,10 +83,12 @@ def load(path: Path) -> Trace:
     words = first.split(b" ")
     if not newline or words[0] != MAGIC or len(words) != 3:
         raise TraceError(f"{path} is no trace.", _CURE)
-    if words[1] != b"%d" % TRACE_VERSION:
+    known = {b"1": _FIRST_COLUMNS, b"%d" % TRACE_VERSION: _COLUMNS}.get(words[1])
+    if known is None:
         version = words[1][:20].decode("ascii", "replace")
         raise TraceError(
-            f"The trace is of version {version}, this library reads {TRACE_VERSION}.", "Record it again."
+            f"The trace is of version {version}, this library reads 1 to {TRACE_VERSION}.",
+            "Record it again.",
         )
     if hashlib.sha256(body).hexdigest().encode() != words[2]:
         raise TraceError("The trace was cut or altered: its checksum does not hold.", _CURE)
@@ -86,7 +97,7 @@ def load(path: Path) -> Trace:
         head = json.loads(line)
         columns = {c["name"]: (c["dtype"], tuple(int(n) for n in c["shape"])) for c in head.pop("columns")}
         frames = int(head.pop("frames"))
-        if {(n, d) for n, (d, _) in columns.items()} != set(_COLUMNS) or any(
+        if {(n, d) for n, (d, _) in columns.items()} != set(known) or any(
             n < 0 for _, s in columns.values() for n in s
         ):
             raise ValueError("columns")
@@ -101,7 +112,7 @@ def load(path: Path) -> Trace:
         raise TraceError("The trace's header and columns do not fit together.", _CURE) from None
     arrays: dict[str, npt.NDArray[np.generic]] = {}
     at = 0
-    for name, kind in _COLUMNS:
+    for name, kind in known:
         shape = columns[name][1]
         arrays[name] = (
             np.frombuffer(raw, kind, sizes[name] // np.dtype(kind).itemsize, at).reshape(shape).copy()
@@ -114,6 +125,10 @@ def _checked(head: dict[str, object], frames: int, a: dict[str, npt.NDArray[np.g
     """The trace, if its columns have the shapes of one."""
     try:
         texts = {int(t): str(text) for t, text in json.loads(a["texts"].tobytes()).items()}
+        done = json.loads(a["interventions"].tobytes()) if "interventions" in a else []
+        if not isinstance(done, list):
+            raise TypeError("interventions")
+        interventions = tuple(Intervention.read(one) for one in done)
         n_s, n_f = len(head["stations"]), len(head["feeders"])  # type: ignore[arg-type]  # a TypeError is caught
     except (ValueError, KeyError, TypeError, AttributeError):
         raise TraceError("The trace's header and columns do not fit together.", _CURE) from None
@@ -142,4 +157,5 @@ def _checked(head: dict[str, object], frames: int, a: dict[str, npt.NDArray[np.g
         a["accounts"].astype(np.float64),
         a["settle"].astype(np.float64),
         a["start"].tobytes(),
+        interventions,
     )

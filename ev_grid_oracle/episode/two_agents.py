@@ -35,7 +35,7 @@ from ev_grid_oracle.episode.ma_cars import CarWatch
 from ev_grid_oracle.episode.ma_directive import NO_DIRECTIVE, Directive
 from ev_grid_oracle.episode.ma_kpis import RoleAccounts, last_tick_twin, repeat_tick
 from ev_grid_oracle.episode.ma_negotiation import Negotiation
-from ev_grid_oracle.episode.ma_price import set_price
+from ev_grid_oracle.episode.ma_price import order_price
 from ev_grid_oracle.episode.ma_read import Said, listed, read_dispatcher, read_operator, unknown_names
 from ev_grid_oracle.episode.ma_resolve import Resolver, Violation, actions_of
 from ev_grid_oracle.episode.ma_reward import RoleObservation, charge, flag_entry, role_parts
@@ -109,7 +109,7 @@ class TwoAgents:
         verdicts.hear(OPERATOR, said[OPERATOR].message, session, self._watch, obs)
         ordered = said[OPERATOR].directive
         if ordered is not None and ordered.price_mult != binding.price_mult:
-            set_price(world, session._schedule, ordered.price_mult)
+            order_price(session, ordered.price_mult)
         verdicts.hear(DISPATCHER, said[DISPATCHER].message, session, self._watch, obs)
 
         answer, refused = said[DISPATCHER].answer, said[DISPATCHER].refused

@@ -100,7 +100,7 @@ def test_broken_files_are_refused_in_a_sentence(played: Session, tmp_path: Path)
         (data[:-1], "cut or altered"),
         (bytes(altered), "cut or altered"),
         (header, "cut or altered"),
-        (data.replace(b"EVGRID-TRACE 1 ", b"EVGRID-TRACE 7 ", 1), "version 7"),
+        (data.replace(b"EVGRID-TRACE 2 ", b"EVGRID-TRACE 7 ", 1), "version 7"),
     ):
         bad.write_bytes(content)
         with pytest.raises(TraceError, match=words) as found:
@@ -283,7 +283,7 @@ def _resealed(data: bytes, change) -> bytes:  # type: ignore[no-untyped-def]
     _first, line, packed = data.split(b"\n", 2)
     head = json.loads(line)
     body = json.dumps(change(head), sort_keys=True).encode() + b"\n" + packed
-    return b"EVGRID-TRACE 1 " + hashlib.sha256(body).hexdigest().encode() + b"\n" + body
+    return b"EVGRID-TRACE 2 " + hashlib.sha256(body).hexdigest().encode() + b"\n" + body
 
 
 def test_a_sealed_header_that_does_not_fit_is_refused(played: Session, tmp_path: Path) -> None:

@@ -1,0 +1,134 @@
+"""Upload this tree to a Docker Space on the Hugging Face Hub.
+
+    HF_SPACE_REPO_ID=owner/name python tools/sync_space_to_hub.py [--dry-run] [--skip-build]
+
+Builds the command center, lists what the Space needs (artifacts, node_modules, runs, .git and everything that git
+ignores stay here), refuses files that look like secrets, then makes one commit through the Hub's API.
+`--dry-run` prints the exact list and the total, and sends nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LEFT_OUT = ("artifacts/", "runs/", ".git/", ".ci/", "tests/", "benchmarks/", "web/node_modules/", "docs/lab/")
+BUILT = "ev_grid_oracle/server/static/ui"
+SECRETS = {
+    "a Hub token": re.compile(rb"\bhf_[A-Za-z0-9]{30,}"),
+    "an access key": re.compile(rb"\bAKIA[0-9A-Z]{16}\b"),
+    "an API key": re.compile(rb"\bsk-[A-Za-z0-9_-]{32,}"),
+    "a token of a code host": re.compile(rb"\bgh[pousr]_[A-Za-z0-9]{36}\b"),
+    "a private key": re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----"),
+}
+SECRET_NAMES = re.compile(r"(^|/)(\.env(\..*)?|.*\.pem|id_rsa|id_ed25519|credentials(\.json)?|\.netrc)$")
+REPO_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+
+
+class Refused(Exception):
+    """Why nothing is sent, in one sentence."""
+
+
+def listing() -> list[Path]:
+    """Files of the upload, relative and sorted: tracked or new, not ignored, plus the built command center."""
+    done = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"], cwd=ROOT, capture_output=True
+    )
+    if done.returncode:
+        raise Refused("This folder is not a git checkout: run the script from one.")
+    names = {n for n in done.stdout.decode().split("\0") if n}
+    names |= {str(p.relative_to(ROOT)) for p in (ROOT / BUILT).rglob("*") if p.is_file()}
+    return sorted(Path(n) for n in names if not n.startswith(LEFT_OUT) and (ROOT / n).is_file())
+
+
+def look_for_secrets(files: list[Path]) -> None:
+    """Raise `Refused` for the first file that looks like a secret, by name or by content."""
+    for file in files:
+        if SECRET_NAMES.search(file.as_posix()):
+            raise Refused(f"{file} looks like a secret by its name: remove it or ignore it.")
+        content = (ROOT / file).read_bytes()
+        for what, pattern in SECRETS.items():
+            if pattern.search(content):
+                raise Refused(f"{file} holds what looks like {what}: remove it.")
+
+
+def build() -> None:
+    """Build the command center."""
+    for command in (
+        ["npm", "--prefix", "web", "ci", "--no-audit", "--no-fund"],
+        ["npm", "--prefix", "web", "run", "build"],
+    ):
+        try:
+            subprocess.run(command, cwd=ROOT, check=True)
+        except FileNotFoundError:
+            raise Refused(
+                "npm was not found: install Node.js 20, or use --skip-build with a built web."
+            ) from None
+        except subprocess.CalledProcessError as error:
+            raise Refused(f"{' '.join(command)} failed with exit code {error.returncode}.") from None
+
+
+def upload(repo_id: str, files: list[Path]) -> str:
+    """One commit on the Space; files that are gone here are deleted there. Returns the commit's address."""
+    try:
+        from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
+    except ImportError:
+        raise Refused("The upload needs huggingface_hub: pip install huggingface_hub") from None
+    api = HfApi()
+    api.create_repo(repo_id, repo_type="space", space_sdk="docker", exist_ok=True)
+    here = {f.as_posix() for f in files}
+    there = set(api.list_repo_files(repo_id, repo_type="space"))
+    kept = {".gitattributes"}
+    changes = [CommitOperationAdd(n, str(ROOT / n)) for n in sorted(here)]
+    changes += [CommitOperationDelete(n) for n in sorted(there - here - kept)]
+    made = api.create_commit(repo_id, changes, commit_message="Sync the tree", repo_type="space")
+    return str(made.commit_url)
+
+
+def main() -> int:
+    """Exit codes: 0 done, 2 usage, 3 refused."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--repo-id", default=os.environ.get("HF_SPACE_REPO_ID", ""), help="owner/name of the Space"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="print what would go")
+    parser.add_argument(
+        "--skip-build", action="store_true", help="take the command center as it was built last"
+    )
+    asked = parser.parse_args()
+    try:
+        if not asked.dry_run and not REPO_ID.fullmatch(asked.repo_id):
+            raise Refused("Name the Space: set HF_SPACE_REPO_ID, or --repo-id owner/name.")
+        if not asked.skip_build:
+            build()
+        if not (ROOT / BUILT / "index.html").is_file():
+            raise Refused("The command center is not built: run without --skip-build.")
+        files = listing()
+        look_for_secrets(files)
+        if asked.dry_run:
+            for file in files:
+                print(f"{(ROOT / file).stat().st_size:>10}  {file}")
+            total = sum((ROOT / f).stat().st_size for f in files)
+            print(
+                f"{len(files)} files, {total / 1e6:.1f} MB, to {asked.repo_id or 'HF_SPACE_REPO_ID (not set)'}"
+            )
+            return 0
+        print(upload(asked.repo_id, files))
+        return 0
+    except Refused as refusal:
+        print(refusal, file=sys.stderr)
+        return 3
+    except OSError as error:
+        print(f"The Hub could not be reached or refused the upload: {error}", file=sys.stderr)
+        return 3
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
