@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -122,6 +122,14 @@ def load(path: Path) -> Records:
     return found
 
 
+def done(values: Mapping[str, float] | None, policy: str, sweeps: int) -> bool:
+    """Is an episode played, and a clairvoyant's searched as long as asked for (or until a sweep gained nothing)?"""
+    if values is None or policy != "clairvoyant":
+        return values is not None
+    trails: Mapping[str, Sequence[float]] = values["trails"]  # type: ignore[assignment]
+    return values["sweeps"] >= sweeps or all(len(t) - 1 < values["sweeps"] for t in trails.values())
+
+
 def jobs(city: CityPack, name: str, args: argparse.Namespace, have: Records) -> Iterable[Job]:
     """What is still to be played, cheapest policies first."""
     for policy in (*RULES, "always_defer", "clairvoyant"):
@@ -130,7 +138,7 @@ def jobs(city: CityPack, name: str, args: argparse.Namespace, have: Records) -> 
         for first in range(0, episodes, block):
             for scenario in city.scenarios:
                 span = range(first, min(first + block, episodes))
-                left = tuple(k for k in span if (policy, scenario.name, k) not in have)
+                left = tuple(k for k in span if not done(have.get((policy, scenario.name, k)), policy, args.sweeps))
                 if left:
                     yield name, policy, scenario.name, left, args.sweeps
 
@@ -164,7 +172,7 @@ def main() -> None:
     parser.add_argument("--city", default="bengaluru")
     parser.add_argument("--episodes", type=int, default=100, help="evenings a scenario for the three dispatchers")
     parser.add_argument("--clairvoyant", type=int, default=20, help="evenings a scenario for the clairvoyant")
-    parser.add_argument("--sweeps", type=int, default=4, help="most sweeps of the clairvoyant's search")
+    parser.add_argument("--sweeps", type=int, default=4, help="most sweeps of the clairvoyant's search; episodes searched less are searched anew")
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=1e9, help="stop (and report) after this long")
     parser.add_argument("--report", action="store_true", help="only report what the work file holds")

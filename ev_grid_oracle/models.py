@@ -146,6 +146,7 @@ class PendingColumns(Columns):
     ready_in_min: list[Number | None] = Field(description="flexible cars: minutes until ready_by")
     patience_left_min: list[Number]
     waited_min: list[Number]
+    deferrals: list[Whole] = Field(description="times it was deferred so far")
 
 
 class CandidateColumns(Columns):
@@ -171,6 +172,7 @@ class GridColumns(Columns):
     renewable_next_frac: list[Number] = Field(description="climatological, in 1, 6, 12 and 18 ticks")
     carbon_g_kwh: Number
     ratio_city: Number = Field(description="today's walk-ins over the usual")
+    traffic: Number = Field(description="factor of the moment on travel minutes; candidates hold it already")
 
 
 class AnnouncementRow(Columns):

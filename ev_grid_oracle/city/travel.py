@@ -113,22 +113,23 @@ class TravelBank:
         self.link_minutes[row] = minutes
         n = len(roads.node_lat)
         open_links = np.flatnonzero(np.isfinite(minutes))
-        graph, fastest = _fastest_links(roads.link_to, roads.link_from, minutes, open_links, n)
+        graph, pairs, fastest = _fastest_links(roads.link_to, roads.link_from, minutes, open_links, n)
         stations = self.city.stations.node
         targets, inverse = np.unique(stations, return_inverse=True)
         # on the reversed graph the predecessor of a node is its next node on the way to the station
         dist, before = dijkstra(graph, directed=True, indices=targets, return_predecessors=True)
         km = np.full((len(targets), n), np.inf)
         step = np.full((len(targets), n), -1, np.int16)
-        for t, target in enumerate(targets):
-            km[t, target] = 0.0
-            for node in np.argsort(dist[t], kind="stable"):
-                ahead = before[t, node]
-                if ahead < 0:
-                    continue
-                link = fastest[(int(node), int(ahead))]
-                step[t, node] = link
-                km[t, node] = km[t, ahead] + effective_km[link]
+        t, node = np.nonzero(before >= 0)
+        ahead = before[t, node]
+        link = fastest[np.searchsorted(pairs, node * n + ahead)]
+        step[t, node] = link
+        km[np.arange(len(targets)), targets] = 0.0
+        while len(t):  # outwards from the stations, one road further each time
+            there = km[t, ahead]
+            known = np.isfinite(there)
+            km[t[known], node[known]] = there[known] + effective_km[link[known]]
+            t, node, ahead, link = (a[~known] for a in (t, node, ahead, link))
         dist[dist > RING] = np.inf
         self.minutes[row] = dist[inverse].T
         self.km[row] = km[inverse].T
@@ -161,16 +162,14 @@ def _fastest_links(
     minutes: npt.NDArray[np.float64],
     links: npt.NDArray[np.int64],
     n: int,
-) -> tuple[csr_array, dict[tuple[int, int], int]]:
-    """Reversed graph with the fastest of parallel links, and which link that is by (from, to).
+) -> tuple[csr_array, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Reversed graph with the fastest of parallel links; codes from x n + to of its links, ascending, and the links.
 
     Ties go to the lowest link number, so the order of rows in a pack does not matter to the result.
     """
-    best: dict[tuple[int, int], int] = {}
-    for link in links:
-        key = (int(columns[link]), int(rows[link]))
-        if key not in best or minutes[link] < minutes[best[key]]:
-            best[key] = int(link)
-    chosen = np.fromiter(best.values(), np.int64, len(best))
+    code = columns[links].astype(np.int64) * n + rows[links]
+    order = np.lexsort((links, minutes[links], code))
+    pairs, first = np.unique(code[order], return_index=True)
+    chosen = links[order[first]]
     graph = csr_array((minutes[chosen], (rows[chosen], columns[chosen])), shape=(n, n))
-    return graph, best
+    return graph, pairs, chosen

@@ -33,13 +33,14 @@ def demo(
     episodes: Annotated[int, typer.Option("--episodes", help="Paired evenings.")] = 10,
     scenario: Scenario = "baseline",
     policies: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--policies",
-            help="Comma-separated; the first is the reference.",
+            help="Comma-separated; the first is the reference. Default: baseline, greedy_counting, oracle "
+            "(where its extra is installed) and planner.",
             autocompletion=complete_policy,
         ),
-    ] = "baseline,greedy_counting,planner",
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", help="0 to 4294967295.")] = 1,
     ticks: Ticks = 48,
     city: City = "bengaluru",
@@ -53,11 +54,12 @@ def demo(
     with Waiting("Demo") as wait:
         load_simulator(wait)
         from ev_grid_oracle.city import load_city
-        from ev_grid_oracle.evaluation.demo import demo_ticks, play_demo
+        from ev_grid_oracle.evaluation.demo import badges, default_policies, demo_ticks, play_demo
         from ev_grid_oracle.evaluation.runner import Plan
         from ev_grid_oracle.evaluation.writing import check_writable, to_json
 
-        plan = Plan(load_city(city), listed(policies), (scenario,), episodes, seed, ticks, threads)
+        chosen = default_policies() if policies is None else listed(policies)
+        plan = Plan(load_city(city), chosen, (scenario,), episodes, seed, ticks, threads)
         folder = out or new_folder()
         check_writable(folder / "report.json")
         wait.expect(demo_ticks(plan))
@@ -71,6 +73,8 @@ def demo(
     reference = plan.policies[0]
     for policy in plan.policies[1:]:
         screen.print(comparison(done.evaluation.runs[0], policy, reference))
+    for line in badges(done.document):
+        typer.echo(line)
     typer.echo(f"Report: {done.report}")
     for policy, path in done.traces.items():
         typer.echo(f"Trace of one evening, {policy}: {path}")

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from ev_grid_oracle.cli import bench, city, demo, doctor, evaluate, replay, run, serve, verify
+from ev_grid_oracle.cli import bench, city, demo, doctor, evaluate, replay, run, serve, train, verify
 from ev_grid_oracle.schema.errors import EVGridError
 from ev_grid_oracle.version import __version__
 
@@ -50,6 +50,7 @@ app.command("eval", epilog=evaluate.EXAMPLE)(evaluate.evaluate)
 app.command("replay", epilog=replay.EXAMPLE)(replay.replay)
 app.command("verify", epilog=verify.EXAMPLE)(verify.verify)
 app.command("serve", epilog=serve.EXAMPLE)(serve.serve)
+app.command("train", epilog=train.EXAMPLE)(train.train)
 app.command("doctor", epilog=doctor.EXAMPLE)(doctor.doctor)
 app.add_typer(city.app, name="city")
 app.add_typer(bench.app, name="bench")

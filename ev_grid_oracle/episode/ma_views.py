@@ -150,7 +150,7 @@ def _pending(obs: Observation) -> dict[str, object]:
     return out
 
 
-_CAR_FACTS = ("ev_id", "persona", "vehicle", "critical", "emergency", "flexible")
+_CAR_FACTS = ("ev_id", "persona", "vehicle", "critical", "emergency", "flexible", "deferrals")
 _CAR_NUMBERS = (
     "soc_frac", "target_frac", "need_kwh", "urgency_frac", "ready_in_min", "patience_left_min", "waited_min",
 )  # fmt: skip

@@ -57,6 +57,7 @@ class Decoder:
         self._walkin_min = city.layout.view(city.cf, "K_WSLOT")[: self.n_s].astype(np.float64)
         self._x = int(city.layout.at[r.O_X])
         self._pend = int(city.layout.at[r.O_PEND])
+        self._fields = {f.name: self._place(f.name) for f in r.FIELDS if f.row == "o"}
 
     # -- numbers that the session itself needs --------------------------------------------------------
     def scalar(self, row: F64, index: int) -> float:
@@ -100,6 +101,7 @@ class Decoder:
             ready_in_min=p[r.P_READY] if flexible else None,
             patience_left_min=p[r.P_PAT],
             waited_min=p[r.P_WAITED],
+            deferrals=int(p[r.P_NDEF]),
         )
 
     def state(self, row: F64) -> GridState:
@@ -124,10 +126,19 @@ class Decoder:
             inbound_eta_min=inbound[:, r.I_ETA].copy(),
             inbound_slot_min=inbound[:, r.I_OWN].copy(),
             inbound_announced=inbound[:, r.I_ANN] > 0.0,
+            traffic=x[r.OX_TRAFFIC],
         )
 
+    def _place(self, name: str) -> tuple[slice, tuple[int, ...]]:
+        """Where a field lies in an observation row, and its shape: known once, read every tick."""
+        whole = np.arange(self.city.layout.sizes["o"])
+        part = self.city.layout.view(whole, name)
+        first = int(part.flat[0]) if part.size else 0
+        return slice(first, first + part.size), part.shape
+
     def _view(self, row: F64, name: str) -> F64:
-        return self.city.layout.view(row, name)  # type: ignore[return-value]  # rows "o" are float64
+        where, shape = self._fields[name]
+        return row[where].reshape(shape)
 
     def _station(self, row: F64, name: str) -> F64:
         return self._view(row, name)[: self.n_s].copy()

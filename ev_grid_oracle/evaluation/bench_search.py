@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ev_grid_oracle.evaluation.bench_arena import F64, HABITS, HIGH, LOW, WIDE, Arena, Found, tuned
-from ev_grid_oracle.evaluation.writing import check_writable
+from ev_grid_oracle.evaluation.writing import check_writable, write_atomic
 from ev_grid_oracle.schema import compiled
 from ev_grid_oracle.schema.errors import OptionError
 
@@ -35,7 +35,7 @@ class Ledger:
         total: evaluations to come, for progress.
 
     Raises:
-        OptionError: the file holds evaluations of something else.
+        OptionError: the file holds something else, or evaluations of something else.
     """
 
     def __init__(
@@ -48,19 +48,21 @@ class Ledger:
             return
         check_writable(path)
         head = {**about, "kernels": compiled.source_digest()}
-        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-        if not lines:
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        whole = text[: text.rfind("\n") + 1]  # a stopped process may leave half a line at the end
+        if not whole:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(head) + "\n", encoding="utf-8")
-            return
+            whole = json.dumps(head) + "\n"
         try:
-            if json.loads(lines[0]) != head:
+            first, *rest = (json.loads(line) for line in whole.splitlines())
+            if first != head:
                 raise OptionError(f"{str(path)!r} holds a search of another city, seed or version.", "Name another file.")
-            for line in lines[1:]:
-                row = json.loads(line)
+            for row in rest:
                 self._known[row["x"]] = {k: np.array(v) for k, v in row["found"].items()}
-        except (ValueError, KeyError, TypeError) as error:
-            raise OptionError(f"{str(path)!r} is not a whole ledger of a search.", "Delete it or name another.") from error
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise OptionError(f"{str(path)!r} is no ledger of a search.", "Delete it or name another.") from error
+        if whole != text:
+            write_atomic(path, whole)
 
     def play(self, x: F64) -> Found:
         """Result of the policy at `x`, played or read."""

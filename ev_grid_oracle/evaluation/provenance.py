@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import shlex
 import subprocess
 import sys
+from collections.abc import Sequence
+from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -14,6 +17,8 @@ from ev_grid_oracle.city.model import CityPack
 from ev_grid_oracle.version import __version__
 
 LIBRARIES = ("numpy", "numba", "llvmlite", "scipy")
+RESULT_ROOMS = ("schema", "city", "sim", "reward", "protocol", "episode")
+"""Rooms whose code decides what an episode with given answers results in."""
 
 
 def _git(*args: str) -> str | None:
@@ -25,6 +30,47 @@ def _git(*args: str) -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip() if done.returncode == 0 else None
+
+
+@lru_cache(maxsize=8)
+def code_hash(rooms: Sequence[str] = RESULT_ROOMS) -> str:
+    """sha256 over name and bytes of every source file of these rooms, as they are on disk at the first call.
+
+    Two results with equal `code_hash()`, equal city hash and equal answers are equal; whoever reads stored
+    results checks this before mixing them. ``code_hash(("policies",))`` is the same of those who answer.
+    `rooms` is a tuple, so that the answer can be kept.
+    """
+    package = Path(__file__).resolve().parent.parent
+    h = hashlib.sha256()
+    for room in rooms:
+        for path in sorted((package / room).rglob("*.py"), key=lambda p: p.relative_to(package).as_posix()):
+            data = path.read_bytes()
+            h.update(f"{path.relative_to(package).as_posix()}\0{len(data)}\0".encode())
+            h.update(data)
+    return h.hexdigest()
+
+
+def _sim_version() -> int:
+    # late: a machine without numba can still say what it has
+    from ev_grid_oracle.sim.world import SIM_VERSION
+
+    return SIM_VERSION
+
+
+def identity(city: CityPack) -> dict[str, object]:
+    """What must be equal for two results to be of one kind: city, code, versions."""
+    libraries = library_versions()
+    return {
+        "city": {"id": city.id, "sha256": city.sha256},
+        "code_sha256": code_hash(),
+        "policies_sha256": code_hash(("policies",)),
+        "versions": {
+            "ev_grid_oracle": __version__,
+            "sim": _sim_version(),
+            "numpy": libraries["numpy"],
+            "numba": libraries["numba"],
+        },
+    }
 
 
 def library_versions() -> dict[str, str | None]:
@@ -68,8 +114,11 @@ def provenance(city: CityPack) -> dict[str, object]:
         "commit": _git("rev-parse", "HEAD"),
         "modified": None if status is None else bool(status),
         "city": {"id": city.id, "sha256": city.sha256},
+        "code_sha256": code_hash(),
+        "policies_sha256": code_hash(("policies",)),
         "versions": {
             "ev_grid_oracle": __version__,
+            "sim": _sim_version(),
             "python": platform.python_version(),
             **library_versions(),
         },

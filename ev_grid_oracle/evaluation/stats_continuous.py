@@ -31,6 +31,9 @@ F64 = npt.NDArray[np.float64]
 RESAMPLES = 9_999
 """Draws of bootstrap and sign flips; the smallest two-sided p of drawn flips is 2 / (RESAMPLES + 1)."""
 
+SMALL = 13
+"""Up to so many pairs all 2^n signs are fewer than `RESAMPLES`."""
+
 CHUNK = 500
 """Resamples held in memory at once: 9,999 x 10,000 episodes would be 800 MB."""
 
@@ -159,9 +162,11 @@ def signed_ranks(d: F64) -> tuple[float, float]:
     from scipy import stats
 
     moved = d[d != 0.0]
-    p = float(stats.wilcoxon(moved, method="auto" if moved.size > 1 else "exact").pvalue)
-    up = float(stats.wilcoxon(moved, alternative="greater").statistic)  # sum of the ranks of d > 0
-    return p, 2.0 * up / (moved.size * (moved.size + 1) / 2) - 1.0
+    ranks = stats.rankdata(np.abs(moved)) * np.sign(moved)
+    biserial = float(ranks.sum() / stats.rankdata(np.abs(moved)).sum())
+    if moved.size <= SMALL:  # all flips of the ranks: Wilcoxon's exact test, with tied ranks as well
+        return sign_flip(ranks)[0], biserial
+    return float(stats.wilcoxon(moved).pvalue), biserial
 
 
 def compare(
@@ -190,8 +195,8 @@ def compare(
     p, test = sign_flip(d, seed, resamples)
     p_ranks, biserial = signed_ranks(d) if d.any() else (1.0, None)
     sign = {"lower": -1.0, "higher": 1.0}.get(better, 0.0)
-    if biserial is not None and sign < 0.0:
-        biserial = -biserial
+    if biserial is not None:
+        biserial = (-biserial if sign < 0.0 else biserial) + 0.0  # never -0.0
     spread = float(np.std(d, ddof=1)) if n > 1 and np.ptp(d) > 0.0 else 0.0
     return Continuous(
         n=n, mean=mean, low=ends.low, high=ends.high, interval=ends.method,

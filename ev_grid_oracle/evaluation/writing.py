@@ -36,8 +36,24 @@ def clean(value: object) -> object:
 
 
 def to_json(value: object) -> str:
-    """JSON text with two blanks of indent and a final newline."""
-    return json.dumps(clean(value), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+    """JSON text with two blanks of indent and a final newline; a list of plain values stands on one line."""
+    return _text(clean(value), "") + "\n"
+
+
+def _text(value: object, indent: str) -> str:
+    """`value`, already clean, as JSON whose first line is indented by the caller."""
+    deeper = indent + "  "
+    if isinstance(value, dict) and value:
+        rows = [f"{deeper}{_dumps(k)}: {_text(v, deeper)}" for k, v in value.items()]
+        return "{\n" + ",\n".join(rows) + f"\n{indent}}}"
+    if isinstance(value, list) and any(isinstance(v, dict | list) for v in value):
+        rows = [f"{deeper}{_text(v, deeper)}" for v in value]
+        return "[\n" + ",\n".join(rows) + f"\n{indent}]"
+    return _dumps(value)
+
+
+def _dumps(value: object) -> str:
+    return json.dumps(value, allow_nan=False, ensure_ascii=False)
 
 
 def check_writable(path: Path) -> None:

@@ -1,21 +1,22 @@
 """Policies by name: what the command line, the evaluation and the servers ask for.
 
-`planner` and `clairvoyant` are imported when asked for. `oracle` is what stands for a trained dispatcher: the
-planner, or, with ``ORACLE_SKIP_LLM=1``, the baseline with source ``skipped``, which makes every paired
-difference exactly zero (the harness's own check).
+`planner`, `clairvoyant` and everything with a language model behind it are imported when asked for. `oracle` is
+what stands for a trained dispatcher (`policies.llm.resolve`); with ``ORACLE_SKIP_LLM=1`` it is the baseline with
+source ``skipped``, which makes every paired difference exactly zero (the harness's own check).
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import cast
 
 from ev_grid_oracle.policies.base import Policy
+from ev_grid_oracle.policies.llm.resolve import model_policy, names_a_model, oracle_policy
 from ev_grid_oracle.schema.errors import UnknownPolicyError
 
-SKIP_VARIABLE = "ORACLE_SKIP_LLM"
+MODEL_NAMES = ("llm:<path or Hub id>", "openai:<base_url>#<model>")
+"""Kinds of names that stand for a model of the caller's choice."""
 
 
 def _rule(name: str) -> Callable[[], Policy]:
@@ -39,20 +40,12 @@ def _made_by(module: str) -> Callable[[], Policy]:
     return make
 
 
-def _oracle() -> Policy:
-    if os.environ.get(SKIP_VARIABLE) == "1":
-        from ev_grid_oracle.policies.rules import Baseline
-
-        return Baseline(source="skipped")
-    return _made_by("planner")()
-
-
 _MAKERS: Mapping[str, Callable[[], Policy]] = {
     "baseline": _rule("Baseline"),
     "greedy_counting": _rule("GreedyCounting"),
     "planner": _made_by("planner"),
     "clairvoyant": _made_by("clairvoyant"),
-    "oracle": _oracle,
+    "oracle": oracle_policy,
     "nearest": _collapse("Nearest"),
     "same_station": _collapse("SameStation"),
     "random": _collapse("Random"),
@@ -62,13 +55,21 @@ _MAKERS: Mapping[str, Callable[[], Policy]] = {
 
 
 def policy_names() -> tuple[str, ...]:
-    """Every name `make_policy` takes."""
+    """Every name `make_policy` takes, `MODEL_NAMES` apart."""
     return tuple(_MAKERS)
 
 
-def make_policy(name: str) -> Policy:
-    """A new policy; `UnknownPolicyError` lists the names there are."""
+def make_policy(name: str, *, allow: Sequence[str] | None = None) -> Policy:
+    """A new policy; `UnknownPolicyError` lists the names there are.
+
+    Args:
+        allow: patterns of the models that may be named (`llm.resolve.allowed_models`, for servers); None: any.
+    """
+    if isinstance(name, str) and names_a_model(name):
+        return model_policy(name, allow)
     maker = _MAKERS.get(name) if isinstance(name, str) else None
     if maker is None:
-        raise UnknownPolicyError(f"There is no policy {str(name)[:60]!r}.", f"Known: {', '.join(_MAKERS)}.")
+        raise UnknownPolicyError(
+            f"There is no policy {str(name)[:60]!r}.", f"Known: {', '.join((*_MAKERS, *MODEL_NAMES))}."
+        )
     return maker()

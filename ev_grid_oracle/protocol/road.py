@@ -23,7 +23,7 @@ from ev_grid_oracle.protocol import grammar as g
 from ev_grid_oracle.protocol.cursor import Cursor, shown
 from ev_grid_oracle.protocol.parse_block import reason_fault
 from ev_grid_oracle.schema.action import ParseIssue
-from ev_grid_oracle.schema.codes import Code
+from ev_grid_oracle.schema.codes import CODES, Code
 
 ROAD_KEYS: Final = ("CURRENT_NODE", "NEXT_NODE", "REASON", "CONFIDENCE")
 MAX_NODE: Final = 9_999_999
@@ -31,34 +31,7 @@ NODE_RE: Final = re.compile(r"0|[1-9][0-9]{0,6}", re.ASCII)
 _DIGITS_RE: Final = re.compile(r"[1-9][0-9]*", re.ASCII)
 _KEY_RE: Final = re.compile(rf"({'|'.join(ROAD_KEYS)}):.*", re.ASCII)
 
-ROAD_CODES: Mapping[str, Code] = MappingProxyType(
-    {
-        row.code: row
-        for row in (
-            Code(
-                "E_WRONG_NODE",
-                "verifier",
-                "CURRENT_NODE is not where the car stands.",
-                "Copy the current node from the prompt.",
-                "CURRENT_NODE: 1 with the car at 3",
-            ),
-            Code(
-                "E_NO_EDGE",
-                "verifier",
-                "No open road leads from the current node to NEXT_NODE.",
-                "Choose one of the listed neighbours.",
-                "NEXT_NODE: 1 where 3 leads to 4 only",
-            ),
-            Code(
-                "E_SELF_MOVE",
-                "verifier",
-                "NEXT_NODE is the current node.",
-                "Choose one of the listed neighbours.",
-                "NEXT_NODE: 3 with the car at 3",
-            ),
-        )
-    }
-)
+ROAD_CODES: Mapping[str, Code] = MappingProxyType({c: row for c, row in CODES.items() if row.stage == "road"})
 """Codes that only the road task gives."""
 
 

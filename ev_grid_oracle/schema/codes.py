@@ -5,6 +5,7 @@ says who judges:
 
 - ``parser``: the text is not a legal answer. The whole text is refused, one `format` penalty.
 - ``verifier``: the text is legal, the answer of one car is not. That car's answer is refused.
+- ``road``: the text of the road task is legal, its move cannot be driven. The trip ends.
 - ``session``: a call came at the wrong time.
 - ``library``: bad input of a person or a program; raised as a subclass of `EVGridError`.
 """
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-Stage = Literal["parser", "verifier", "session", "library"]
+Stage = Literal["parser", "verifier", "road", "session", "library"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +203,28 @@ _TABLE: tuple[Code, ...] = (
         "The station has no usable slot or no supply.",
         "Choose a station that is up.",
         "a route to a station in an outage",
+    ),
+    # road task
+    Code(
+        "E_WRONG_NODE",
+        "road",
+        "CURRENT_NODE is not where the car stands.",
+        "Copy the current node from the prompt.",
+        "CURRENT_NODE: 1 with the car at 3",
+    ),
+    Code(
+        "E_NO_EDGE",
+        "road",
+        "No open road leads from the current node to NEXT_NODE.",
+        "Choose one of the listed neighbours.",
+        "NEXT_NODE: 1 where 3 leads to 4 only",
+    ),
+    Code(
+        "E_SELF_MOVE",
+        "road",
+        "NEXT_NODE is the current node.",
+        "Choose one of the listed neighbours.",
+        "NEXT_NODE: 3 with the car at 3",
     ),
     # session
     Code("E_NO_EPISODE", "session", "No episode has been started.", "Call reset first.", "step before reset"),

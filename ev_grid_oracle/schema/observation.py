@@ -41,6 +41,7 @@ class EVRequest:
     ready_in_min: float | None  # flexible cars: minutes until ready_by
     patience_left_min: float
     waited_min: float
+    deferrals: int = 0  # times it was deferred so far
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,7 @@ class GridState:
     inbound_eta_min: F64  # minutes until arrival,
     inbound_slot_min: F64  # expected minutes at the plug,
     inbound_announced: npt.NDArray[np.bool_]  # True: an announced walk-in; False: a routed request
+    traffic: float = 1.0  # factor of the moment on every travel minute; tables and candidates hold it already
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
-from typing import Annotated, Any
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, WebSocket, WebSocketDisconnect
+from fastapi import APIRouter, Query, Request, WebSocket, WebSocketDisconnect
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr
@@ -15,6 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, Strict
 from ev_grid_oracle.city.load import load_city
 from ev_grid_oracle.models import Number
 from ev_grid_oracle.schema.axes import MAX_SEED
+from ev_grid_oracle.server.demo_chunk import encode_chunk
+from ev_grid_oracle.server.demo_city import city_facts
 from ev_grid_oracle.server.demo_session import MAX_TICKS, DemoSession
 from ev_grid_oracle.server.faults import NOT_FOUND, RESPONSES, UnknownSessionError, json_reply
 from ev_grid_oracle.server.settings import Settings
@@ -143,9 +146,32 @@ def demo_routes(settings: Settings) -> tuple[APIRouter, Demos]:
         async with kept.lock:
             return json_reply(kept.value.state())
 
+    @routes.get("/inspect", response_model=DemoReply, responses=FAULTS, summary="Why a lane did what it did")
+    async def inspect(
+        session_id: Annotated[str, Query(max_length=128)],
+        lane: Annotated[Literal["baseline", "oracle"], Query()],
+        tick: Annotated[int, Query(ge=0, lt=MAX_TICKS)],
+        ask: Annotated[str | None, Query(max_length=200, description="Policy to compare with.")] = None,
+    ) -> Response:
+        """Prompt, answer, parse, verdict and reward of a tick, and what another policy would have done."""
+        kept = _known(demos, session_id)
+        async with kept.lock:
+            found = await run_in_threadpool(kept.value.inspect, lane, tick, ask)
+        return json_reply({"session_id": session_id, **found})
+
+    @routes.get("/city", summary="The city as a page draws it", response_model=dict[str, Any])
+    async def city(request: Request) -> Response:
+        """Roads, places, stations, grid, scenarios, words and units; unchanged while its ETag is."""
+        facts = await run_in_threadpool(lambda: city_facts(load_city(settings.city)))
+        tag = f'"{str(facts["sha256"])[:32]}"'
+        headers = {"ETag": tag, "Cache-Control": "no-cache"}
+        if request.headers.get("if-none-match") == tag:
+            return Response(status_code=304, headers=headers)
+        return json_reply(facts, headers=headers)
+
     @routes.websocket("/live/{session_id}")
     async def live(socket: WebSocket, session_id: str) -> None:
-        """Events from number `?from=` on, then each new one as it happens."""
+        """Events from number `?from=` on, then each new one; `?form=binary` sends chunks (`demo_chunk`)."""
         await socket.accept()
         kept = demos.find(session_id)
         first = _first(socket.query_params.get("from"))
@@ -154,7 +180,8 @@ def demo_routes(settings: Settings) -> tuple[APIRouter, Demos]:
             await socket.send_text(json.dumps({"type": "error", "code": code, "message": what}))
             await socket.close(NO_SESSION if kept is None else 4422)
             return
-        await _stream(socket, kept.value, first)
+        binary = socket.query_params.get("form") == "binary"
+        await _stream(socket, kept.value, first, _binary(socket) if binary else socket.send_text)
 
     return routes, demos
 
@@ -195,14 +222,23 @@ def _first(text: str | None) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
-async def _stream(socket: WebSocket, session: DemoSession, first: int) -> None:
+def _binary(socket: WebSocket) -> Callable[[str], Awaitable[None]]:
+    async def send(event: str) -> None:
+        await socket.send_bytes(encode_chunk(json.loads(event)))
+
+    return send
+
+
+async def _stream(
+    socket: WebSocket, session: DemoSession, first: int, send: Callable[[str], Awaitable[None]]
+) -> None:
     """Send events until the page goes away; what it sends is ignored."""
     gone = asyncio.create_task(_until_gone(socket))
     sent = first
     try:
         while not gone.done():
             while sent < len(session.events):
-                await socket.send_text(session.events[sent])
+                await send(session.event_text(sent))
                 sent += 1
             async with session.news:
                 waiting = asyncio.create_task(_wait_for(session, sent))

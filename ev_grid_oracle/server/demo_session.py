@@ -1,13 +1,14 @@
 """One demo session: the lanes `baseline` and `oracle` on one world, and what the command center is sent.
 
 Everything that happens is an event with a number: a tick of all lanes, or a spawned car. Events are kept as
-the JSON they were sent as, so that a page that comes late or comes back gets the same ones again.
+the JSON they were sent as (packed), so that a page that comes late or comes back gets the same ones again.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import zlib
 from collections.abc import Mapping
 
 from ev_grid_oracle.city.model import CityPack
@@ -16,11 +17,12 @@ from ev_grid_oracle.episode.options import DEFAULTS
 from ev_grid_oracle.episode.spawn import spawn
 from ev_grid_oracle.episode.told import event_facts
 from ev_grid_oracle.schema.errors import CapacityError, EpisodeOverError
+from ev_grid_oracle.server.demo_compare import compare, role_values
+from ev_grid_oracle.server.demo_inspect import Inspector
 from ev_grid_oracle.server.lanes import Lane
-from ev_grid_oracle.server.render import RoadView
 
 LANES = ("baseline", "oracle")
-MAX_TICKS = 288
+MAX_TICKS = 2016
 MAX_SPAWNS = 500
 
 
@@ -46,14 +48,15 @@ class DemoSession:
         self.session_id = session_id
         self._city = city
         self.lanes = {name: Lane(city, policies[name], timeout_s) for name in LANES}
-        self._roads = {name: RoadView(lane.city) for name, lane in self.lanes.items()}
-        self.events: list[str] = []
+        self.events: list[bytes] = []
         self.spawned: list[dict[str, object]] = []
         self.news = asyncio.Condition()
         for lane in self.lanes.values():
             lane.reset(options)
         scenario = city.scenario(str({**DEFAULTS, **options}["scenario"]))
         self._schedule = [event_facts(city, e) for e in scenario.events]
+        self._start = {name: {**lane.columns(), "render": lane.render()} for name, lane in self.lanes.items()}
+        self.inspector = Inspector(city)
 
     # -- play -------------------------------------------------------------------------------------------
     @property
@@ -82,9 +85,18 @@ class DemoSession:
             "done": self.done,
             "events": [e for e in self._schedule if e["tick"] == tick],
             "lanes": lanes,
+            "compare": self._compare(),
         }
-        self.events.append(json.dumps(event, allow_nan=False))
+        self._keep(event)
         return event
+
+    def _keep(self, event: dict[str, object]) -> None:
+        """Events are kept packed: a week of them is some 15 MB."""
+        self.events.append(zlib.compress(json.dumps(event, allow_nan=False).encode(), 1))
+
+    def event_text(self, seq: int) -> str:
+        """The event of that number as JSON."""
+        return zlib.decompress(self.events[seq]).decode()
 
     def spawn(self, car: dict[str, object]) -> dict[str, object]:
         """Put one more request into every lane at the start of the present tick; returns the event."""
@@ -105,26 +117,39 @@ class DemoSession:
             "ev_id": ids,
         }
         self.spawned.append({"tick": self.tick, "car": car})
-        self.events.append(json.dumps(event, allow_nan=False))
+        self._keep(event)
         return event
 
     def _lane_event(self, name: str) -> dict[str, object]:
         lane = self.lanes[name]
         session = lane.session
-        trace = session.trace
+        trace = lane.trace
         frame = trace.frame(-1)
         shown = frame.to_dict()
         shown.pop("cars")
         return {
             "frame": shown,
-            "render": self._roads[name].event(frame, lane.traffic),
+            "after": lane.columns(),
+            "render": lane.render(),
             "flags": session.observation.info["flags"],
             "errors": session.observation.info["errors"],
             "total_reward": float(trace.rewards.sum()),
             "kpis": lane.role_kpis(),
             "episode_kpis": kpis_of(trace.accounts, self._city) if frame.done else None,
             "badge": lane.badge.to_dict(),
+            "sources": trace.header["sources"],
         }
+
+    def _compare(self) -> dict[str, object]:
+        """Both lanes' numbers side by side, and who is ahead in each."""
+        lanes = [self.lanes[name] for name in LANES]
+        so_far = [role_values(lane.role_kpis(), float(lane.trace.rewards.sum())) for lane in lanes]
+        ended = [kpis_of(lane.trace.accounts, self._city) for lane in lanes] if self.done else None
+        return {"so_far": compare(*so_far), "episode": compare(*ended) if ended else None}
+
+    def inspect(self, lane: str, tick: int, ask: str | None) -> dict[str, object]:
+        """Why a lane did what it did in a tick (see `Inspector`)."""
+        return self.inspector.inspect(lane, self.lanes[lane].session.trace, tick, ask)
 
     # -- look -------------------------------------------------------------------------------------------
     def state(self) -> dict[str, object]:
@@ -160,6 +185,7 @@ class DemoSession:
             "scenario": host["scenario"],
             "schedule": self._schedule,
             "recipe": self.recipe(),
+            "start": self._start,
             "lanes": lanes,
         }
 

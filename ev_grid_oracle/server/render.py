@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ev_grid_oracle.city.packed import PackedCity
-from ev_grid_oracle.schema.axes import STEP_MINUTES
 from ev_grid_oracle.schema.rows import RING
 
 TOLERANCE_M = 10.0
@@ -93,16 +92,11 @@ class RoadView:
             }
             if way is not None:
                 ways[name] = way
-                if way is not old:
-                    item["route"] = self.drawn(way)
+            item["route"] = self.drawn(way) if way is not None and way is not old else None
             shown.append(item)
         arrived = sorted(set(self._ways) - {str(car["id"]) for car in cars})
         self._ways = ways
         return {"cars": shown, "arrived": arrived}
-
-    def at_start(self) -> dict[str, object]:
-        """A render event with every car now on the road and its whole route, for who comes late."""
-        return {name: self.drawn(way) for name, way in self._ways.items()}
 
     def _way(
         self, car: Mapping[str, object], old: Way | None, minute: int, before: Traffic, now: Traffic

@@ -70,7 +70,7 @@ def _number(
 def _ui(named: str) -> Path | None:
     """The folder with the command center: named, beside the package in a wheel, or built in a checkout."""
     package = Path(__file__).resolve().parent
-    for folder in [Path(named)] if named else [package / "ui", package.parent.parent / "web" / "dist"]:
+    for folder in [Path(named)] if named else [package / "static" / "ui"]:
         if (folder / "index.html").is_file():
             return folder
     return None

@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 SMALL = ("--city", "toy", "--episodes", "2", "--ticks", "6")
 
 
@@ -34,12 +36,41 @@ def test_demo_json_and_default_folder(evgrid: Callable, tmp_path: Path) -> None:
     assert json.loads((folder / "report.json").read_text()) == document
 
 
-def test_the_planner_is_in_the_demo(evgrid: Callable) -> None:
+def test_the_planner_is_in_the_demo(evgrid: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ORACLE_SKIP_LLM", "1")  # no model: oracle would repeat the baseline's column
     done = evgrid("demo", "--city", "toy", "--episodes", "1", "--ticks", "3", "--json")
     assert done.code == 0, done.err
     document = done.json
     assert set(document["runs"][0]["policies"]) == {"baseline", "greedy_counting", "planner"}
     assert set(document["policies"]["planner"]["source_counts"]) == {"planner"}
+
+
+def test_the_oracle_stands_in_the_first_table_with_its_badge(
+    evgrid: Callable, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("onnxruntime", "tokenizers"):
+        pytest.importorskip(name, reason="needs the extra `oracle`")
+    for name in ("ORACLE_SKIP_LLM", "ORACLE_LORA_REPO"):
+        monkeypatch.delenv(name, raising=False)
+    done = evgrid("demo", "--city", "toy", "--episodes", "2", "--ticks", "12", "--out", "here")
+    assert done.code == 0, done.err
+    report = json.loads((tmp_path / "here" / "report.json").read_text())
+    assert list(report["runs"][0]["policies"]) == ["baseline", "greedy_counting", "oracle", "planner"]
+    ours = report["policies"]["oracle"]
+    assert ours["acted"] == ours["headline"] == "oracle" and ours["fallback_decisions"] == 0
+    assert set(ours["source_counts"]) == {"llm"} and ours["source_counts"]["llm"] > 10
+    assert "oracle against baseline: baseline, 2 paired episodes" in done.out
+    badge = f"oracle: decisions {ours['source_counts']['llm']} by llm; model {ours['model_hash']}"
+    assert badge in done.out
+    assert evgrid("verify", Path(report["traces"]["oracle"])).code == 0
+
+
+def test_a_policy_that_another_one_plays_says_so(evgrid: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ORACLE_SKIP_LLM", "1")
+    done = evgrid("demo", *SMALL, "--policies", "baseline,oracle", "--out", "here")
+    assert done.code == 0, done.err
+    (badge,) = (line for line in done.out.splitlines() if line.startswith("oracle (baseline): "))
+    assert badge.endswith(" by skipped")
 
 
 def test_nothing_is_left_of_a_demo_that_cannot_be(evgrid: Callable, tmp_path: Path) -> None:

@@ -101,6 +101,11 @@ def test_report_file_and_table(evgrid: Callable, tmp_path: Path) -> None:
         (["--episodes", "0"], "E_OPTION"),
         (["--ticks", "0"], "E_OPTION"),
         (["--threads", "0"], "E_OPTION"),
+        (["--workers", "0"], "E_OPTION"),
+        (["--block", "0"], "E_OPTION"),
+        (["--series", "-1"], "E_OPTION"),
+        (["--backend", "moon"], "E_OPTION"),
+        (["--merge", "a", "--store", "b"], "E_OPTION"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else value,
 )
@@ -116,3 +121,57 @@ def test_an_unwritable_place_is_named_before_the_work(evgrid: Callable, tmp_path
     done = evgrid("eval", *SMALL, "--out", tmp_path)
     assert done.code == 3
     assert "folder" in done.err
+
+
+def test_store_merge_and_verify(evgrid: Callable, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow", reason="stores need the extra `scale`")
+    for policy in ("baseline", "greedy_counting"):
+        done = evgrid("eval", *SMALL, "--policies", policy, "--store", tmp_path / policy)
+        assert done.code == 0, done.err
+        assert f"evgrid verify {tmp_path / policy}" in done.out
+    out = tmp_path / "both.json"
+    done = evgrid(
+        "eval", "--merge", tmp_path / "baseline", "--merge", tmp_path / "greedy_counting", "--out", out
+    )
+    assert done.code == 0, done.err
+    assert "greedy_counting against baseline: baseline, 3 paired episodes" in done.out
+    together = evgrid("eval", *SMALL, "--policies", "baseline,greedy_counting", "--json").json
+    merged = json.loads(out.read_text())
+    for key in ("runs", "policies", "manifest", "receipts"):
+        assert merged[key] == together[key], key
+    true = evgrid("verify", out, "--all")
+    assert true.code == 0, true.out
+    assert "true; 6 of 6 rows there, 6 episodes played again" in true.out
+    store = evgrid("verify", tmp_path / "baseline", "--sample", "2", "--json").json
+    assert (store["ok"], store["rows"], store["by_receipt"], store["unchecked"]) == (True, 3, 2, 1)
+    seed = merged["runs"][0]["per_episode"].pop(1)["episode_seed"]
+    out.write_text(json.dumps(merged))
+    false = evgrid("verify", out)
+    assert false.code == 1
+    assert f"The row baseline/{seed}/baseline is missing although the manifest has it." in false.out
+    again = evgrid("eval", *SMALL, "--seed", "8", "--policies", "baseline", "--store", tmp_path / "baseline")
+    assert (again.code, again.out) == (3, "")
+    assert "other seed" in again.err
+
+
+def test_verify_of_bad_input(evgrid: Callable, tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text("{}")
+    for argv in (["x.json"], [tmp_path], ["nothing.json"]):
+        done = evgrid("verify", *argv)
+        assert (done.code, done.out) == (3, "")
+    assert evgrid("verify", "x.json", "--all", "--sample", "3").code == 2
+
+
+def test_receipts_of_all_in_the_json(evgrid: Callable) -> None:
+    some = evgrid("eval", *SMALL, "--policies", "baseline", "--json").json
+    every = evgrid("eval", *SMALL, "--policies", "baseline", "--json", "--receipts", "--series", "1").json
+    assert (len(some["receipts"]), len(every["receipts"])) == (2, 3)
+    assert (len(some["runs"][0]["series"]), len(every["runs"][0]["series"])) == (3, 1)
+
+
+def test_progress_says_how_long(evgrid: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(0, 10**6, 3))
+    monkeypatch.setattr("ev_grid_oracle.cli.evaluate.monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr("ev_grid_oracle.cli.waiting.monotonic", lambda: float(next(clock)))
+    done = evgrid("eval", *SMALL, "--policies", "random")
+    assert "ETA 0:" in done.err

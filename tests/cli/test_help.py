@@ -41,7 +41,7 @@ def test_every_command_has_help_with_an_example(path: tuple[str, ...], evgrid: C
 def test_documented_commands_exist() -> None:
     found = {" ".join(path) for path in commands()}
     assert found == {
-        "demo", "run", "eval", "replay", "verify", "doctor", "serve", "bench world", "bench integrity", "bench server", "city list",
+        "demo", "run", "eval", "replay", "verify", "doctor", "serve", "train", "bench world", "bench integrity", "bench server", "city list",
         "city info", "city validate",
     }  # fmt: skip
 

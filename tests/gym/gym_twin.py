@@ -16,7 +16,7 @@ SEASONS = ("winter", "summer", "monsoon", "post_monsoon")
 VALUE_SCALE = {"slots": 16.0, "heat": 10.0}
 
 
-def twin(obs: Observation, city: CityPack, traffic: float) -> dict[str, F64]:
+def twin(obs: Observation, city: CityPack) -> dict[str, F64]:
     """Block -> (.., columns) as the vector should hold it (scaled and cut)."""
     raw = {
         "cars": cars(obs),
@@ -24,7 +24,7 @@ def twin(obs: Observation, city: CityPack, traffic: float) -> dict[str, F64]:
         "stations": stations(obs),
         "feeders": feeders(obs),
         "told": told(obs, city),
-        "clock": clock(obs, traffic),
+        "clock": clock(obs),
     }
     for name, columns in BLOCKS.items():
         for k, c in enumerate(columns):
@@ -37,9 +37,9 @@ def twin(obs: Observation, city: CityPack, traffic: float) -> dict[str, F64]:
 def cars(obs: Observation) -> F64:
     out = np.zeros((SLOTS, len(BLOCKS["cars"])))
     for k, c in enumerate(obs.pending[:SLOTS]):
-        out[k, :13] = (
+        out[k, :14] = (
             1.0, c.soc_frac, c.target_frac, c.need_kwh, c.ac_kw, c.dc_kw, c.urgency_frac, c.critical, c.emergency,
-            c.flexible, c.ready_in_min or 0.0, c.patience_left_min, c.waited_min,
+            c.flexible, c.ready_in_min or 0.0, c.patience_left_min, c.waited_min, c.deferrals,
         )  # fmt: skip
     return out
 
@@ -95,13 +95,13 @@ def told(obs: Observation, city: CityPack) -> F64:
     return out
 
 
-def clock(obs: Observation, traffic: float) -> F64:
+def clock(obs: Observation) -> F64:
     s = obs.state
     return np.array(
         [
             s.tick / s.ticks, s.ticks - s.tick, s.minute_of_day, 1.0 - abs(s.minute_of_day - 720) / 720,
             s.day_type == "sunday", *(s.season == name for name in SEASONS), s.grid_load_frac, s.renewable_frac,
-            s.renewable_next_frac[6], s.renewable_next_frac[12], s.carbon_g_kwh, s.ratio_city, traffic,
+            s.renewable_next_frac[6], s.renewable_next_frac[12], s.carbon_g_kwh, s.ratio_city, s.traffic,
             len(obs.pending),
         ]
     )  # fmt: skip

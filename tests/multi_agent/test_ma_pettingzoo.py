@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
 pettingzoo = pytest.importorskip("pettingzoo", reason="needs the extra 'gym'")
 
-from pettingzoo.test import parallel_api_test, parallel_seed_test  # noqa: E402
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)  # pettingzoo 1.27's tests import its own old games
+    from pettingzoo.test import parallel_api_test, parallel_seed_test
 
 from ev_grid_oracle.city.model import CityPack  # noqa: E402
 from ev_grid_oracle.episode.ma_views import AGENTS, DISPATCHER, OPERATOR  # noqa: E402

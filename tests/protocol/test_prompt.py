@@ -15,7 +15,7 @@ from control_room import CARS, STATIONS, V0, make_observation, repo_file
 from ev_grid_oracle.protocol import build_prompt, parse_action
 from ev_grid_oracle.protocol.grammar import KEYS
 from ev_grid_oracle.protocol.numbers import plain, tenth, whole
-from ev_grid_oracle.protocol.prompt_compact import CANDIDATE_COLUMNS, HEADER_COLUMNS
+from ev_grid_oracle.protocol.prompt_compact import CANDIDATE, CANDIDATE_COLUMNS, HEADER, HEADER_COLUMNS
 from ev_grid_oracle.protocol.tokens import estimate_tokens
 from ev_grid_oracle.schema.action import Action
 from ev_grid_oracle.schema.enums import ActionKind
@@ -222,19 +222,44 @@ def test_no_number_that_is_none():
     for style in ("full", "compact"):
         text = build_prompt(observation, style=style)
         assert not re.search(r"(?<![A-Za-z])(nan|inf|None)(?![A-Za-z])", text)
-        assert " - " in text
+    assert " - " in build_prompt(observation) and " f-60 " in text and " d-40 " in text
 
 
 def test_compact_is_a_header_and_a_line_of_integers_per_candidate(obs):
     text = build_prompt(obs, car=3, style="compact")
     lines = [line.split() for line in text.splitlines()]
-    assert len(lines) == 5 and len(lines[0]) == len(HEADER_COLUMNS) == 8
-    assert all(len(line) == len(CANDIDATE_COLUMNS) == 14 for line in lines[1:])
-    assert lines[0] == ["1035", "38", "62", "108", "18", "25", "3", "180"]
-    assert lines[1] == ["1", "0", "8", "40", "25", "33", "3", "8", "42", "100", "35", "14", "320", "40"]
-    assert 50 <= len(text.split()) <= 70
-    assert all(-99 <= int(n) <= 1439 for n in text.split())
+    assert len(lines) == 5 and len(lines[0]) == 1 + len(HEADER_COLUMNS) == 9 and lines[0][0] == "car"
+    assert all(len(line) == len(CANDIDATE_COLUMNS) == 12 for line in lines[1:])
+    car, table, st = obs.pending[3], obs.candidates(3), obs.state.stations
+    first = int(np.argmin(np.where(table.usable, table.score, np.inf)))
+    head = dict(zip(HEADER_COLUMNS, (int(n[1:]) for n in lines[0][1:]), strict=True))
+    row = dict(zip(CANDIDATE_COLUMNS, (int(n[1:]) for n in lines[1]), strict=True))
+    assert head["time"] == 1035 // 15 and head["patience"] == 38 and head["need"] == 25 and head["kind"] == 3
+    assert head["ready_in"] == 18 and head["left"] == min(obs.state.ticks - obs.state.tick, 60)
+    assert row["travel"] == whole_of(table.travel_min[first]) and row["score"] == 0
+    assert (
+        row["slots"] == st.slots_up[first]
+        and row["inbound"] == st.inbound[first]
+        and row["type"] == st.rate[first]
+    )
+    assert head["best"] + row["extra"] == pytest.approx(
+        table.travel_min[first] + table.own_min[first], abs=1.0
+    )
+    assert row["feeder"] == whole_of(100 * table.feeder_headroom_frac[first])
+    assert car.flexible and 50 <= len(text.split()) <= 70
     assert len(build_prompt(obs, car=3, style="compact", rows=6).splitlines()) == 7
+
+
+def whole_of(value: float) -> int:
+    return int(np.floor(value + 0.5))
+
+
+def test_compact_columns_cut_at_their_ends():
+    by_name = {c.name: c for c in (*HEADER, *CANDIDATE)}
+    assert by_name["travel"].word(12.4) == "t12" and by_name["travel"].word(12.5) == "t13"
+    assert by_name["travel"].word(1e6) == "t90" and by_name["travel"].word(float("nan")) == "t90"
+    assert by_name["free"].word(float("-inf")) == "f-60" and by_name["free"].word(-3.0) == "f-3"
+    assert len({c.letter for c in by_name.values()}) == len(by_name)
 
 
 def test_compact_within_a_budget(obs):

@@ -110,7 +110,7 @@ def test_unknown_sessions_and_wrong_bodies(client: TestClient) -> None:
     ):
         assert reply.status_code == 404 and reply.json()["code"] == "E_NO_EPISODE"
     for body, code in (
-        ({"oracle": "gredy"}, "E_POLICY"), ({"scenario": "flood2"}, "E_SCENARIO"), ({"ticks": 1000}, "E_OPTION"),
+        ({"oracle": "gredy"}, "E_POLICY"), ({"scenario": "flood2"}, "E_SCENARIO"), ({"ticks": 5000}, "E_OPTION"),
         ({"seed": -1}, "E_OPTION"), ({"start": "9 o'clock"}, "E_OPTION"),
     ):  # fmt: skip
         reply = client.post("/demo/new", json=body)
@@ -123,10 +123,10 @@ def test_a_policy_that_cannot_be_had_is_stood_in_for(
 ) -> None:
     real = lanes.make_policy
 
-    def missing(name: str) -> Any:
+    def missing(name: str, **how: Any) -> Any:
         if name == "oracle":
             raise ModuleNotFoundError("no model here")
-        return real(name)
+        return real(name, **how)
 
     monkeypatch.setattr(lanes, "make_policy", missing)
     demo = DemoSession("s", city_toy, {"seed": 1}, {"baseline": "baseline", "oracle": "oracle"}, 60.0)

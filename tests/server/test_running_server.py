@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 import sysconfig
 import urllib.request
 import venv
+import warnings
 from pathlib import Path
 
 import pytest
@@ -54,11 +56,13 @@ def test_openenv_validate_at_its_runtime_level() -> None:
     module = importlib.util.module_from_spec(spec)
     sys.modules["validate_runtime"] = module
     spec.loader.exec_module(module)
-    status = {r.check_id: r.status.value for r in module.validate().results}
-    took_s = module.LocalProvider.started_in_s
-    if status["runtime.startup"] != "pass" and took_s > 20.0:
-        pytest.skip(f"this machine needed {took_s:.0f} s to start the service; the validator allows it 30 s")
-    assert not {"fail", "error"} & set(status.values()), status
+    with warnings.catch_warnings():  # openenv's collector calls websockets in a way that 17.1 warns of
+        warnings.simplefilter("ignore", DeprecationWarning)
+        results = {r.check_id: r for r in module.validate().results}
+    status = {check: result.status.value for check, result in results.items()}
+    if status["runtime.startup"] != "pass" and module.LocalProvider.too_slow:
+        pytest.skip(f"this machine could not start the service within {module.START_S:g} s")
+    assert not {"fail", "error"} & set(status.values()), (status, results["runtime.startup"])
     for check in (
         "static.manifest", "runtime.startup", "runtime.observation_schema", "runtime.reward_well_formed",
         "runtime.state_contract",
@@ -88,13 +92,21 @@ def test_the_wheel_serves_elsewhere(tmp_path: Path) -> None:
     (site / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n")
     program = (
         "import ev_grid_oracle, json, sys\n"
+        "from openenv import AutoAction, AutoEnv\n"
+        "found = AutoEnv.get_env_info('ev-grid-oracle')\n"
+        "assert found['package'] == 'openenv-ev-grid-oracle' and found['spec_version'] == 1, found\n"
+        "assert AutoEnv.get_env_class('ev_grid_oracle').__name__ == 'EvGridOracleEnv'\n"
+        "action = AutoAction.from_env('ev-grid-oracle')\n"
+        "assert action(actions=[]).actions == [] and action.__module__ == 'ev_grid_oracle.models'\n"
         "from fastapi.testclient import TestClient\n"
         "from ev_grid_oracle.server.app import app\n"
         "reply = TestClient(app).post('/reset', json={'seed': 1})\n"
         "print(json.dumps([ev_grid_oracle.__file__, reply.status_code]))\n"
     )
+    variables = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}  # openenv keeps what it discovered
+    variables.setdefault("EVGRID_CACHE_DIR", str(Path.home() / ".cache" / "ev-grid-oracle"))
     done = subprocess.run(
-        [str(python), "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+        [str(python), "-c", program], cwd=tmp_path, env=variables, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     where, status = json.loads(done.stdout.strip().splitlines()[-1])

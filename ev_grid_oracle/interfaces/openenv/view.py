@@ -99,6 +99,7 @@ def _grid(state: GridState) -> dict[str, object]:
         "renewable_next_frac": _numbers(state.renewable_next_frac[list(AHEAD)], 3),
         "carbon_g_kwh": round(state.carbon_g_kwh, 1),
         "ratio_city": round(state.ratio_city, 3),
+        "traffic": round(state.traffic, 3),
     }
 
 
@@ -205,6 +206,7 @@ def _cars(
             "ready_in_min": [None if c.ready_in_min is None else round(c.ready_in_min) for c in shown],
             "patience_left_min": [round(c.patience_left_min, 1) for c in shown],
             "waited_min": [round(c.waited_min, 1) for c in shown],
+            "deferrals": [c.deferrals for c in shown],
         },
         "more_pending_ids": list(ids[cars : cars + others]),
         "candidates": dict(zip(_CANDIDATE_COLUMNS, (list(c) for c in columns), strict=True)),

@@ -1,0 +1,115 @@
+"""What the files of evidence claim to come from, and whether that is the code and the city that are here.
+
+A result is worth what its origin is worth: a JSON file under ``artifacts/`` carries one or more `provenance`
+objects (`evaluation.provenance`). Where one of them has `code_sha256`, that hash of the rooms that decide an
+episode must be the present one, and its city's hash that of the present pack.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ev_grid_oracle.schema.errors import EVGridError
+
+CURRENT, STALE, UNSIGNED = "current", "stale", "unsigned"
+
+
+class EvidenceError(EVGridError):
+    """A file of evidence cannot be read."""
+
+    code = "E_OPTION"
+    exit_code = 3
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One `provenance` object: where it stands in the file, and what it says (None where it does not)."""
+
+    where: str
+    command: str | None
+    commit: str | None
+    code_sha256: str | None
+    city_id: str | None
+    city_sha256: str | None
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One file: `state` is current, stale or unsigned (no hash of the code, or no provenance at all)."""
+
+    name: str
+    state: str
+    reason: str
+    claims: tuple[Claim, ...]
+
+
+def read_object(path: Path) -> dict[str, object]:
+    """The JSON object in `path`; `EvidenceError` where it is not one."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise EvidenceError(
+            f"{str(path)!r} is no JSON: {' '.join(str(error).split())[:120]}.", "Make it again."
+        ) from error
+    if not isinstance(value, dict):
+        raise EvidenceError(f"{str(path)!r} holds no JSON object.", "Make it again.")
+    return value
+
+
+def claims_of(value: object, where: str = "") -> Iterator[Claim]:
+    """Every `provenance` object in `value`, outer ones first."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            path = f"{where}/{key}"
+            if key == "provenance" and isinstance(inner, Mapping):
+                yield _claim(path, inner)
+            yield from claims_of(inner, path)
+    elif isinstance(value, list):
+        for place, inner in enumerate(value):
+            yield from claims_of(inner, f"{where}/{place}")
+
+
+def _claim(where: str, found: Mapping[str, object]) -> Claim:
+    city = found.get("city")
+    held = city if isinstance(city, Mapping) else {}
+
+    def text(source: Mapping[str, object], key: str) -> str | None:
+        value = source.get(key)
+        return value if isinstance(value, str) else None
+
+    return Claim(
+        where,
+        text(found, "command"),
+        text(found, "commit"),
+        text(found, "code_sha256"),
+        text(held, "id"),
+        text(held, "sha256"),
+    )
+
+
+def judge(name: str, claims: tuple[Claim, ...], code: str, cities: Mapping[str, str]) -> Evidence:
+    """State of a file with these claims, beside the present `code` hash and the packs' hashes by id."""
+    for claim in claims:
+        if claim.code_sha256 is not None and claim.code_sha256 != code:
+            return Evidence(name, STALE, f"{claim.where}: another code ({claim.code_sha256[:12]})", claims)
+        if claim.city_sha256 is not None and cities.get(claim.city_id or "") != claim.city_sha256:
+            return Evidence(name, STALE, f"{claim.where}: another city ({claim.city_sha256[:12]})", claims)
+    if not claims:
+        return Evidence(name, UNSIGNED, "no provenance", claims)
+    for claim in claims:
+        if claim.code_sha256 is None or claim.city_sha256 is None:
+            lacks = "code_sha256" if claim.code_sha256 is None else "the city's hash"
+            return Evidence(name, UNSIGNED, f"{claim.where}: no {lacks}", claims)
+    return Evidence(name, CURRENT, "", claims)
+
+
+def survey(folder: Path, code: str, cities: Mapping[str, str]) -> tuple[Evidence, ...]:
+    """All JSON files of `folder`, by name, its sub-folders included."""
+    found = []
+    for path in sorted(folder.rglob("*.json")):
+        name = path.relative_to(folder).as_posix()
+        found.append(judge(name, tuple(claims_of(read_object(path))), code, cities))
+    return tuple(found)

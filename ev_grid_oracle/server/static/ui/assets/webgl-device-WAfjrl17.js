@@ -1,0 +1,1 @@
+export{t as WebGLDevice}from"./stage-Be0oHxA2.js";
