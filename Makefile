@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test lint bench docs clean
+.PHONY: help demo test lint bench docs ui clean
 
 help:
 	@echo "make demo   install and run the paired demo (evgrid demo)"
@@ -11,12 +11,13 @@ help:
 	@echo "make lint   the checks without pytest"
 	@echo "make bench  how fast the world is on this machine"
 	@echo "make docs   write docs/reference from the code"
+	@echo "make ui     build the command center (Node.js 20)"
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.base: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet -e .
+	$(BIN)/python -m pip install --quiet -e ".[oracle]"
 	@touch $@
 
 $(VENV)/.dev: $(BIN)/python pyproject.toml
@@ -35,9 +36,14 @@ lint: $(VENV)/.dev
 	$(BIN)/lint-imports
 	$(BIN)/python tools/gen_docs.py --check
 	$(BIN)/python tools/write_results.py --check
+	$(BIN)/python tools/lock.py --check
 
 test: lint
 	$(BIN)/python -m pytest
+
+ui:
+	npm --prefix web ci --no-audit --no-fund
+	npm --prefix web run build
 
 docs: $(VENV)/.base
 	$(BIN)/python tools/gen_docs.py

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from ev_grid_oracle.cli import bench, city, demo, doctor, evaluate, replay, run, serve, train, verify
+from ev_grid_oracle.cli import bench, city, demo, doctor, evaluate, plan, replay, run, serve, train, verify
 from ev_grid_oracle.schema.errors import EVGridError
 from ev_grid_oracle.version import __version__
 
@@ -54,6 +54,7 @@ app.command("train", epilog=train.EXAMPLE)(train.train)
 app.command("doctor", epilog=doctor.EXAMPLE)(doctor.doctor)
 app.add_typer(city.app, name="city")
 app.add_typer(bench.app, name="bench")
+app.add_typer(plan.app, name="plan")
 
 
 def call(argv: Sequence[str] | None = None) -> int:
