@@ -69,10 +69,20 @@ def world(
 @app.command("integrity", epilog="Example: evgrid bench integrity --evaluations 60 --json")
 def integrity(
     city: City = "bengaluru",
-    evaluations: Annotated[int, typer.Option("--evaluations", min=1, max=20_000, help="Policies tried.")] = 2000,
+    evaluations: Annotated[
+        int, typer.Option("--evaluations", min=1, max=20_000, help="Policies tried.")
+    ] = 2000,
     evenings: Annotated[int, typer.Option("--evenings", min=1, max=100, help="Evenings a scenario.")] = 3,
+    useless: Annotated[
+        int,
+        typer.Option(
+            "--useless-evenings", min=0, max=1000, help="Evenings a scenario of the useless policies."
+        ),
+    ] = 60,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the search.")] = 0,
-    seconds: Annotated[float, typer.Option("--seconds", min=1.0, help="Search at most about this long.")] = 1e9,
+    seconds: Annotated[
+        float, typer.Option("--seconds", min=1.0, help="Search at most about this long.")
+    ] = 1e9,
     out: Annotated[Path | None, typer.Option("--out", help="Write the JSON to this file.")] = None,
     json: Json = False,
 ) -> None:
@@ -88,7 +98,10 @@ def integrity(
         if out is not None:
             check_writable(out)
         wait.say("Playing policies")
-        report = {"provenance": provenance(pack), **check(pack, evaluations, evenings, seed, seconds=seconds)}
+        found = check(
+            pack, evaluations, evenings, seed, seconds=seconds, say=wait.say, useless_evenings=useless
+        )
+        report = {"provenance": provenance(pack), **found}
         text = to_json(report)
         if out is not None:
             write_atomic(out, text)

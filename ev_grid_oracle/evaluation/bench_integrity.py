@@ -103,10 +103,12 @@ def _holes(
 def check(
     city: CityPack, evaluations: int, evenings: int, seed: int = 0, scenarios: tuple[str, ...] = (),
     planner: bool = True, seconds: float = 1e9, work: Path | None = None, say: Say = lambda text: None,
+    useless_evenings: int = 0,
 ) -> dict[str, object]:  # fmt: skip
     """The whole check; `evaluations` of the search, split between random and climbing ones.
 
-    `work` keeps every evaluation, so that a stopped check goes on where it was.
+    `work` keeps every evaluation, so that a stopped check goes on where it was. The useless policies meet the baseline
+    on `useless_evenings` evenings a scenario (0: on the search's), since a mean of two says little.
     """
     arena = Arena(city, evenings, scenarios)
     about = {"city": city.sha256, "scenarios": list(arena.scenarios), "evenings": evenings, "root": SEED, "seed": seed}
@@ -117,6 +119,12 @@ def check(
     for name in ("baseline", *honest, *USELESS):
         say(f"playing {name}")
         named[name] = arena.named(name)
+    bar = {n: named[n] for n in ("baseline", *USELESS)}
+    if useless_evenings > evenings:
+        many = Arena(city, useless_evenings, scenarios)
+        for name in bar:
+            say(f"playing {name} on {useless_evenings} evenings")
+            bar[name] = many.named(name)
     points = search(ledger, rng, evaluations, seconds)
     say("playing candidates again")
     candidates, holes = _holes(points, named, honest, arena, evenings)
@@ -128,7 +136,7 @@ def check(
     good = not holes
     for key in KEYS:
         above = {
-            n: [s for s, ours, base in zip(arena.scenarios, named[n][key], named["baseline"][key], strict=True) if ours > base]
+            n: [s for s, ours, base in zip(arena.scenarios, bar[n][key], bar["baseline"][key], strict=True) if ours > base]
             for n in USELESS
         }
         rank = spearman(
@@ -143,6 +151,11 @@ def check(
             "of_these_worse_composite": sum(is_hole(f, named["greedy_counting"], key) for _, f in points),
         }
         good = good and rank >= RANK_BAR and not any(above.values())
+    report["useless_evenings"] = max(useless_evenings, evenings)
+    report["useless_against_baseline"] = {
+        n: {s: float(d) for s, d in zip(arena.scenarios, bar[n]["reward"] - bar["baseline"]["reward"], strict=True)}
+        for n in USELESS
+    }
     report["candidates"] = len(candidates)
     report["fresh_evenings"] = max(evenings, FRESH_EVENINGS)
     report["holes"] = holes
@@ -161,6 +174,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--city", default="bengaluru")
     parser.add_argument("--evaluations", type=int, default=2000)
     parser.add_argument("--evenings", type=int, default=3, help="evenings a scenario")
+    parser.add_argument("--useless-evenings", type=int, default=60, help="evenings of the useless policies, a scenario")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=1e9, help="spend at most about this long on the search")
     parser.add_argument("--work", type=Path, default=None, help="ledger of the evaluations: a second call goes on")
@@ -173,7 +187,8 @@ def main(argv: list[str] | None = None) -> int:
 
     report = {
         "schema": "evgrid.integrity.1", "provenance": provenance(city),
-        **check(city, args.evaluations, args.evenings, args.seed, seconds=args.seconds, work=args.work, say=say),
+        **check(city, args.evaluations, args.evenings, args.seed, seconds=args.seconds, work=args.work, say=say,
+                useless_evenings=args.useless_evenings),
     }  # fmt: skip
     write_atomic(args.out, to_json(report))
     print(to_json({k: v for k, v in report.items() if k not in ("provenance", "by_scenario")}), end="")
