@@ -37,6 +37,7 @@ lint: $(VENV)/.dev
 	$(BIN)/python tools/gen_docs.py --check
 	$(BIN)/python tools/write_results.py --check
 	$(BIN)/python tools/lock.py --check
+	$(BIN)/evgrid plan document --all --check
 
 test: lint
 	$(BIN)/python -m pytest
@@ -47,6 +48,7 @@ ui:
 
 docs: $(VENV)/.base
 	$(BIN)/python tools/gen_docs.py
+	$(BIN)/evgrid plan document --all
 
 clean:
 	rm -rf $(VENV) build dist

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from oracle_robust import oracle_block, robustness
 from scipy import stats
 
 from ev_grid_oracle.city import load_city
@@ -27,13 +28,12 @@ from ev_grid_oracle.city.packed import packed
 from ev_grid_oracle.episode.batch import Batch
 from ev_grid_oracle.episode.forecasts import Forecasts
 from ev_grid_oracle.episode.options import resolve
-from ev_grid_oracle.evaluation.players import play_block, policy_seed
+from ev_grid_oracle.evaluation.players import play_block
 from ev_grid_oracle.evaluation.provenance import provenance
 from ev_grid_oracle.evaluation.seeds import episode_seed
 from ev_grid_oracle.evaluation.values import values_of
 from ev_grid_oracle.evaluation.writing import to_json, write_atomic
 from ev_grid_oracle.policies.base import PolicyContext
-from ev_grid_oracle.policies.llm import small_words as w
 from ev_grid_oracle.policies.llm.small import SmallOracle
 from ev_grid_oracle.policies.llm.small_net import FOLDER, Net
 from ev_grid_oracle.policies.llm.small_text import predictions, texts
@@ -55,23 +55,6 @@ def read(path: Path) -> Records:
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     rows = [json.loads(line) for line in lines]
     return {(q["policy"], q["scenario"], q["index"]): q["values"] for q in rows}
-
-
-def oracle_block(city: CityPack, policy: SmallOracle, worlds: list[Any]) -> tuple[Any, Any, int]:
-    """Accounts, terms and answers of a block under the model."""
-    pack = packed(city)
-    batch = Batch(city, len(worlds), max_answers=pack.layout.dims["MP"])
-    batch.reset(worlds)
-    policy.begin_batch([PolicyContext(pack, policy_seed(o.seed)) for o in worlds])
-    rows, answers = np.zeros((batch.n, pack.layout.sizes["o"])), 0
-    for _ in range(worlds[0].ticks):
-        for e in range(batch.n):
-            batch.world.observe(e, rows[e])
-        batch.answers[:] = 0
-        batch.counts[:] = policy.answer_batch(list(rows), list(batch.answers), range(batch.n))
-        answers += int(batch.counts.sum())
-        batch.step()
-    return batch.world.view("EP"), batch.world.view("TSUM"), answers
 
 
 def play(city: CityPack, args: argparse.Namespace, have: Records) -> Records:
@@ -268,52 +251,6 @@ def forecasts(city: CityPack, policy: SmallOracle, evenings: int) -> dict[str, A
     }
 
 
-def robustness(city: CityPack, policy: SmallOracle) -> dict[str, float]:
-    """Share of car decisions that change when the question's lines are shuffled; answers refused in a city never seen."""
-    pack, rng = packed(city), np.random.default_rng(np.random.SeedSequence(SEED, spawn_key=(9,)))
-    batch = Batch(city, 11, max_answers=pack.layout.dims["MP"])
-    batch.reset(
-        [
-            resolve(city, seed=episode_seed(SEED, 700 + k), scenario=s.name).world
-            for k, s in enumerate(city.scenarios)
-        ]
-    )
-    policy.begin_batch([PolicyContext(pack, 0)] * batch.n)
-    none, rows, mixed, orders = np.zeros((0, r.N_DCOL), np.int32), [], [], []
-    for _ in range(6):
-        batch.play("greedy_counting", 8)
-        for e in range(batch.n):
-            o = batch.world.observe(e)
-            for k in range(len(policy.eyes(e).pending(o))):
-                question = policy.eyes(e).car(o, k, none)
-                n, head, width = len(question.stations), w.CAR.head_words, w.CAR.line_words
-                if n < 2 or batch.done[e]:
-                    continue
-                order = rng.permutation(n)
-                other = question.ids.copy()
-                other[head:-1] = question.ids[head:-1].reshape(n, width)[order].reshape(-1)
-                rows.append((question.ids, n, question.may_defer))
-                mixed.append(other)
-                orders.append(order)
-    changed = 0
-    for (ids, n, may), other, order in zip(rows, mixed, orders, strict=True):
-        tokens = [*range(w.POINTER, w.POINTER + n), *([w.DEFER_ID] if may else [])]
-        first = int(policy.net.last([ids])[0, tokens].argmax())
-        second = int(policy.net.last([other])[0, tokens].argmax())
-        changed += first != (n if second == n else int(order[second]))
-    toy = load_city("toy")
-    worlds = [
-        resolve(toy, seed=episode_seed(SEED, k), scenario=s.name).world
-        for k in range(8)
-        for s in toy.scenarios
-    ]
-    accounts, _, answers = oracle_block(toy, policy, worlds)
-    return {
-        "decisions_shuffled": len(rows), "changed_share": changed / len(rows), "toy_answers": answers,
-        "toy_refused": float(accounts[:, r.A_REFUSED].sum()), "toy_invalid": float(accounts[:, r.A_INVALID].sum()),
-    }  # fmt: skip
-
-
 def persistence(policy: SmallOracle, o: Any) -> SimulationPrediction:
     """Everything stays as it is."""
     eyes = policy.eyes()
@@ -343,6 +280,7 @@ def main() -> None:
         "--borrow", type=Path, help="work file of benchmarks/headroom.py, checked before it is used"
     )
     parser.add_argument("--forecasts", type=int, default=22, help="evenings on which the forecast is judged")
+    parser.add_argument("--play-only", action="store_true", help="add to the work file and end")
     parser.add_argument("--work", type=Path, default=Path("runs/oracle_eval.jsonl"))
     parser.add_argument("--out", type=Path, default=Path("artifacts/oracle_eval.json"))
     args = parser.parse_args()
@@ -352,6 +290,8 @@ def main() -> None:
     if args.borrow:
         borrow(city, args.borrow, args, have)
     have = play(city, args, have)
+    if args.play_only:
+        return
     names = [s.name for s in city.scenarios]
     labels = sorted({p for p, _, _ in have} - set(RULES))
     policy = SmallOracle(net=Net(args.model))

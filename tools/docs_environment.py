@@ -27,7 +27,10 @@ GROUPS: dict[str, tuple[Variable, ...]] = {
         Variable("EVGRID_DEBUG", "", "Any value: an unforeseen error shows its traceback."),
     ),
     "Server": (
-        Variable("PORT", "8000", "Port of the `server` script; `evgrid serve` has `--port`."),
+        Variable(
+            "PORT", "8000", "Port of the `server` script and of the Gradio demo; `evgrid serve` has `--port`."
+        ),
+        Variable("SPACE_ID", "", "Set by a Space: the Gradio demo listens on all addresses, as with `PORT`."),
         Variable("EVGRID_CITY", "bengaluru", "Name or folder of the city that is served."),
         Variable("EVGRID_UI_DIR", "the build in the package", "Folder of the built command center."),
         Variable("MAX_CONCURRENT_ENVS", "64", "`/ws` sockets at once, 1 to 4096."),

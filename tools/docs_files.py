@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+from pathlib import Path
 
 from docs_tables import NOTE, block, table
 
@@ -157,13 +159,47 @@ def pack_page() -> str:
     text += "## `scenarios/NAME.toml`\n\n"
     text += f"Keys: {', '.join(f'`{n}`' for n in HEAD)}; then `[[event]]` tables with {', '.join(f'`{n}`' for n in EVENT)} and\n"
     text += f"selectors. `announce` is -1 (never) to {MAX_ANNOUNCE} ticks ahead. Selectors of one event narrow each other down.\n\n"
-    return text + table(
+    text += table(
         ("event kind", "value", "ends with", "selectors"),
         (
             (f"`{kind.name.lower()}`", _range(*VALUE_RANGE[kind]), f"{EVENT_NEUTRAL[kind]:g}", ", ".join(SELECTORS[kind]) or "the city")
             for kind in VALUE_RANGE
         ),
     )  # fmt: skip
+    text += "## Faults\n\n`evgrid city validate` lists them with file and line. What each advises:\n\n"
+    return text + table(("code", "cure"), ((f"`{code}`", cure) for code, cure in fault_cures().items()))
+
+
+def fault_cures() -> dict[str, str]:
+    """Code of a pack's fault -> what its findings advise, as the checks' own source has it."""
+    import ev_grid_oracle.city as room
+
+    found: dict[str, dict[str, None]] = {code: {cure: None} for code, cure in CHOSEN.items()}
+    for path in sorted(Path(room.__file__).parent.glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call) or not node.args:
+                continue
+            words = [w.value for a in node.args for w in ast.walk(a) if isinstance(w, ast.Constant)]
+            for code in [w for w in words if isinstance(w, str) and w.startswith("P_")]:
+                found.setdefault(code, {})[_words(node.args[-1])] = None
+    return {code: " / ".join(c for c in cures if c) for code, cures in sorted(found.items())}
+
+
+CHOSEN = {
+    "P_OUTSIDE_BOX": "Latitude and longitude swapped? / Another city, or another notation than decimal degrees?",
+    "P_TOO_MANY_ROWS": "The finding says how many are legal.",
+    "P_UNKNOWN_COLUMN": "Another unit? / The finding lists the known ones.",
+}
+"""Cures of faults whose text the check chooses while it runs."""
+
+
+def _words(node: ast.expr) -> str:
+    """A text of the source; what is filled in at run time as `...`."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return "" if node.value.startswith("P_") else node.value
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(v.value) if isinstance(v, ast.Constant) else "..." for v in node.values)
+    return ""
 
 
 def _range(low: float, high: float) -> str:

@@ -24,7 +24,8 @@ def document(
         Path | None, typer.Option("--out", help="Where the page goes (of the plan: docs/technical-plan.md).")
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; exit code 1 where a page differs from the evidence.")
+        bool,
+        typer.Option("--check", help="Write nothing; exit code 1 where a page differs from the evidence."),
     ] = False,
     everything: Annotated[
         bool, typer.Option("--all", help="Every page that comes with a template, and the README's links.")
@@ -36,7 +37,10 @@ def document(
         Path | None, typer.Option("--artifacts", help="Folder with the evidence (artifacts).")
     ] = None,
     root: Annotated[
-        Path, typer.Option("--root", help="The checkout: its files tick the checklist, its docs/links.toml owns the links.")
+        Path,
+        typer.Option(
+            "--root", help="The checkout: its files tick the checklist, its docs/links.toml owns the links."
+        ),
     ] = Path(),
     city: City = "bengaluru",
     json: Json = False,
@@ -64,7 +68,12 @@ def document(
         for path, text in pages.items():
             plan.write(path, text)
     if json:
-        typer.echo(to_json({"pages": list(faults), "differed": [p for p, f in faults.items() if f], "written": not check}), nl=False)
+        typer.echo(
+            to_json(
+                {"pages": list(faults), "differed": [p for p, f in faults.items() if f], "written": not check}
+            ),
+            nl=False,
+        )
     elif check:
         for fault in stale:
             typer.echo(fault)

@@ -1,7 +1,7 @@
 """What the files of evidence claim to come from, and whether that is the code and the city that are here.
 
 A result is worth what its origin is worth: a JSON file under ``artifacts/`` carries one or more `provenance`
-objects (`evaluation.provenance`). Where one of them has `code_sha256`, that hash of the rooms that decide an
+objects (`evaluation.provenance`), a figure the same as a text chunk, or a JSON of its name stands beside it. Where one of them has `code_sha256`, that hash of the rooms that decide an
 episode must be the present one, and its city's hash that of the present pack.
 """
 
@@ -106,10 +106,41 @@ def judge(name: str, claims: tuple[Claim, ...], code: str, cities: Mapping[str, 
     return Evidence(name, CURRENT, "", claims)
 
 
+def png_text(path: Path) -> dict[str, str]:
+    """Text chunks of a PNG by key (the tEXt chunks of the PNG specification, section 11.3.4.3)."""
+    data = path.read_bytes()
+    out, at = {}, 8
+    while at + 8 <= len(data):
+        size = int.from_bytes(data[at : at + 4], "big")
+        if data[at + 4 : at + 8] == b"tEXt":
+            key, _, text = data[at + 8 : at + 8 + size].partition(b"\0")
+            out[key.decode("latin-1")] = text.decode("latin-1")
+        at += 12 + size
+    return out
+
+
+def claims_in(path: Path) -> tuple[Claim, ...]:
+    """Claims of a file: of a PNG those in its text chunk `provenance`; of another one that is no JSON, and of a
+    PNG without that chunk, those of the JSON of the same name beside it, or of the film whose frame it is."""
+    if path.suffix == ".json":
+        return tuple(claims_of(read_object(path)))
+    if path.suffix == ".png":
+        try:
+            told = json.loads(png_text(path).get("provenance", "null"))
+        except ValueError:
+            told = None
+        if isinstance(told, dict):
+            return (_claim("/provenance", told),)
+    for beside in (path.with_suffix(".json"), path.with_name("film.json")):
+        if beside.is_file():
+            return tuple(claims_of(read_object(beside)))
+    return ()
+
+
 def survey(folder: Path, code: str, cities: Mapping[str, str]) -> tuple[Evidence, ...]:
-    """All JSON files of `folder`, by name, its sub-folders included."""
+    """All files of evidence in `folder` and below, by name; Markdown is no evidence."""
     found = []
-    for path in sorted(folder.rglob("*.json")):
+    for path in sorted(p for p in folder.rglob("*") if p.is_file() and p.suffix != ".md"):
         name = path.relative_to(folder).as_posix()
-        found.append(judge(name, tuple(claims_of(read_object(path))), code, cities))
+        found.append(judge(name, claims_in(path), code, cities))
     return tuple(found)

@@ -74,7 +74,7 @@ def graph_of(model: Qwen2ForCausalLM) -> Any:
         bias = f"{name}.bias"
         return g("Add", y, g.weight(bias, weights[bias])) if bias in weights else y
 
-    def turned(x: str) -> str:
+    def turned(x: str, cos: str, sin: str) -> str:
         first = g("Slice", x, "zero", "half", "last")
         second = g("Slice", x, "half", "all", "last")
         rotated = g("Concat", g("Neg", second), first, axis=-1)
@@ -83,24 +83,34 @@ def graph_of(model: Qwen2ForCausalLM) -> Any:
     def parted(x: str) -> str:
         return g("Transpose", g("Reshape", x, "split"), perm=[0, 2, 1, 3])
 
+    def asked(x: str) -> str:
+        return g("GatherND", x, g("Unsqueeze", "at", "last"), batch_dims=1)
+
     length = g("Slice", g("Shape", "ids"), "one", "two")
     cos, sin = (g("Slice", name, "zero", length, "zero") for name in ("cos", "sin"))
     mask = g("Slice", g("Slice", "mask", "zero", length, "zero"), "zero", length, "one")
+    q_cos, q_sin, q_mask = cos, sin, mask
     x = g("Gather", table, "ids")
     for k in range(c.num_hidden_layers):
         at = f"model.layers.{k}"
         y = norm(x, f"{at}.input_layernorm.weight")
-        q, key, value = (parted(linear(y, f"{at}.self_attn.{n}_proj")) for n in "qkv")
-        score = g("MatMul", turned(q), g("Transpose", turned(key), perm=[0, 1, 3, 2]))
-        look = g("Softmax", g("Add", g("Mul", score, "scale"), mask), axis=-1)
+        key, value = (parted(linear(y, f"{at}.self_attn.{n}_proj")) for n in "kv")
+        if k == c.num_hidden_layers - 1:  # from here on only the places asked for matter
+            x, y = asked(x), asked(y)
+            q_cos, q_sin, q_mask = (
+                g("Unsqueeze", g("Gather", name, "at"), "one") for name in (cos, sin, mask)
+            )
+        q = parted(linear(y, f"{at}.self_attn.q_proj"))
+        keys = g("Transpose", turned(key, cos, sin), perm=[0, 1, 3, 2])
+        score = g("MatMul", turned(q, q_cos, q_sin), keys)
+        look = g("Softmax", g("Add", g("Mul", score, "scale"), q_mask), axis=-1)
         mixed = g("Reshape", g("Transpose", g("MatMul", look, value), perm=[0, 2, 1, 3]), "join")
         x = g("Add", x, linear(mixed, f"{at}.self_attn.o_proj"))
         y = norm(x, f"{at}.post_attention_layernorm.weight")
         gate = linear(y, f"{at}.mlp.gate_proj")
         inner = g("Mul", g("Mul", gate, g("Sigmoid", gate)), linear(y, f"{at}.mlp.up_proj"))
         x = g("Add", x, linear(inner, f"{at}.mlp.down_proj"))
-    picked = g("GatherND", x, g("Unsqueeze", "at", "last"), batch_dims=1)
-    final = norm(picked, "model.norm.weight")
+    final = norm(x, "model.norm.weight")
     g("MatMul", final, g("Transpose", table, perm=[1, 0]), to="logits")
     info = helper.make_tensor_value_info
     graph = helper.make_graph(

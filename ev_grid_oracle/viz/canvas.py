@@ -114,10 +114,14 @@ def fit(text: str, size: int, width: float, *, bold: bool = False) -> str:
     return f"{text.rstrip()}…"
 
 
-def box(surface: Any, x: float, y: float, width: float, height: float, colour: Colour, radius: int = 6) -> None:
+def box(
+    surface: Any, x: float, y: float, width: float, height: float, colour: Colour, radius: int = 6
+) -> None:
     """A filled box with round corners."""
     pg = pygame()
-    pg.draw.rect(surface, colour, pg.Rect(round(x), round(y), round(width), round(height)), border_radius=radius)
+    pg.draw.rect(
+        surface, colour, pg.Rect(round(x), round(y), round(width), round(height)), border_radius=radius
+    )
 
 
 @lru_cache(maxsize=512)

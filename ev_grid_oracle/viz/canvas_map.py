@@ -48,7 +48,7 @@ class CityMap:
         x, y = self.at(pack.roads.node_lon, pack.roads.node_lat)
         self.node_xy = np.stack([x, y], axis=1)
         x, y = self.at(pack.stations.lon, pack.stations.lat)
-        self.station_xy = _apart(np.stack([x, y], axis=1), 2 * RADIUS + 2)
+        self.station_xy = apart(np.stack([x, y], axis=1), 2 * RADIUS + 2)
         self._true_xy = np.stack([x, y], axis=1)
         self._kept: tuple[tuple[int, float], Any] | None = None
         self._hubs = self._feeder_hubs()
@@ -68,19 +68,21 @@ class CityMap:
         big.fill(c.GROUND)
         for x, y, rank, kind, _ in self._places:
             if kind == "water":
-                pg.draw.ellipse(big, c.WATER, pg.Rect((x - 11 + rank) * k, (y - 7) * k, (22 - rank) * k, 14 * k))
+                pg.draw.ellipse(
+                    big, c.WATER, pg.Rect((x - 11 + rank) * k, (y - 7) * k, (22 - rank) * k, 14 * k)
+                )
         roads = self.city.pack.roads
         factors = congestion(self.city, shot.traffic)
         for link in np.argsort(-roads.link_class, kind="stable").tolist():
-            kind = min(int(roads.link_class[link]), len(c.ROADS) - 1)
+            grade = min(int(roads.link_class[link]), len(c.ROADS) - 1)
             factor = float(factors[link])
-            colour = c.ROADS[kind]
+            colour = c.ROADS[grade]
             if not math.isfinite(factor):
                 colour = c.RED
             elif factor > 1.25:
                 colour = c.mixed(colour, (206, 112, 58), min((factor - 1.25) / 1.75, 1.0) * 0.75)
             ends = self.node_xy[[roads.link_from[link], roads.link_to[link]]] * k
-            pg.draw.line(big, colour, ends[0].tolist(), ends[1].tolist(), (5, 4, 3, 2, 2)[kind])
+            pg.draw.line(big, colour, ends[0].tolist(), ends[1].tolist(), (5, 4, 3, 2, 2)[grade])
         out = pg.transform.smoothscale(big, (c.WIDTH, c.HEIGHT))
         self._names(out)
         return out
@@ -94,7 +96,7 @@ class CityMap:
         for x, y, _, kind, name in sorted(self._places, key=lambda place: (place[2], place[4])):
             width, height = c.font(10).size(name)
             room = pg.Rect(x - width / 2 - 3, y + 6, width + 6, height)
-            if room.collidelist(taken) < 0 and LEFT < room.left and room.right < RIGHT:
+            if room.collidelist(taken) < 0 and room.left > LEFT and room.right < RIGHT:
                 taken.append(room)
                 tone = (84, 132, 176) if kind == "water" else (124, 136, 164)
                 c.write(surface, name, x, y + 6, 10, tone, align="middle")
@@ -136,12 +138,16 @@ class CityMap:
         feeder = np.asarray(self.city.pack.stations.feeder)
         for f, hub in self._hubs.items():
             for s in np.flatnonzero(feeder == f):
-                c.pygame().draw.aaline(surface, self._feeder_colour(shot, f), hub, self.station_xy[s].tolist())
+                c.pygame().draw.aaline(
+                    surface, self._feeder_colour(shot, f), hub, self.station_xy[s].tolist()
+                )
 
     def _feeder_names(self, surface: Any, shot: Shot) -> None:
         for f, (x, y) in self._hubs.items():
             c.box(surface, x - 12, y - 7, 24, 14, self._feeder_colour(shot, f), 4)
-            c.write(surface, self.city.pack.grid.feeder_ids[f], x, y - 6, 10, c.GROUND, bold=True, align="middle")
+            c.write(
+                surface, self.city.pack.grid.feeder_ids[f], x, y - 6, 10, c.GROUND, bold=True, align="middle"
+            )
 
     def _feeder_colour(self, shot: Shot, f: int) -> c.Colour:
         load = float(shot.feeder_load[f] / max(shot.feeder_limit[f], 1e-9))
@@ -190,7 +196,9 @@ def _glyph(state: str, colour: c.Colour) -> Any:
         if state in (FREE, NONE):
             pg.draw.circle(big, tone, (m, m), r)
         elif state == FULL:
-            pg.draw.rect(big, tone, pg.Rect(m - r * 0.92, m - r * 0.92, r * 1.84, r * 1.84), border_radius=3 * k)
+            pg.draw.rect(
+                big, tone, pg.Rect(m - r * 0.92, m - r * 0.92, r * 1.84, r * 1.84), border_radius=3 * k
+            )
         elif state == QUEUE:
             r *= 1.28
             pg.draw.polygon(big, tone, [(m, m - r), (m + r, m), (m, m + r), (m - r, m)])
@@ -205,7 +213,7 @@ def _glyph(state: str, colour: c.Colour) -> Any:
     return pg.transform.smoothscale(big, (side, side))
 
 
-def _apart(xy: Any, gap: float) -> Any:
+def apart(xy: Any, gap: float) -> Any:
     """Glyphs moved until none covers another; a thin line ties each that moved to its place."""
     out = xy.copy()
     for _ in range(200):

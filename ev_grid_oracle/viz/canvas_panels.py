@@ -23,6 +23,7 @@ TILES: tuple[tuple[str, str, str], ...] = (
     ("overload_kva_min", "Overload", "kVA min"), ("overload_minutes", "Time overloaded", "min"),
 )  # fmt: skip
 """KPI of a shot, words of its tile, unit."""
+MOST_EVENTS = 4
 TITLES = {
     "minutes_to_charged": "Minutes to charged, requests", "walkin_minutes_to_charged": "Minutes to charged, walk-ins",
     "lost": "Requests lost", "walkin_lost": "Walk-ins lost", "overload_kva_min": "Overload",
@@ -108,7 +109,9 @@ def feeders(surface: Any, city: PackedCity, shot: Shot) -> None:
         c.box(surface, SIDE_X + 142 + 128, y, 1, 14, c.INK, 0)
         tone = c.RED if load > 1.0 else c.INK
         mark = "!" if load > 1.0 else ""
-        c.write(surface, f"{100 * load:.0f} %{mark}", SIDE_X + 346, y, 11, tone, bold=load > 1.0, align="right")
+        c.write(
+            surface, f"{100 * load:.0f} %{mark}", SIDE_X + 346, y, 11, tone, bold=load > 1.0, align="right"
+        )
 
 
 def queues(
@@ -142,7 +145,15 @@ def queues(
 def legend(surface: Any, top: int) -> None:
     """Shapes, the scale of colours, dots."""
     c.write(surface, "Legend", SIDE_X, top, 13, bold=True)
-    c.write(surface, "number in a station: slots in use / usable", SIDE_X + SIDE_W, top + 1, 11, c.MUTED, align="right")
+    c.write(
+        surface,
+        "number in a station: slots in use / usable",
+        SIDE_X + SIDE_W,
+        top + 1,
+        11,
+        c.MUTED,
+        align="right",
+    )
     for k, (state, words) in enumerate(m.STATES.items()):
         x, y = SIDE_X + (14, 150, 246)[k % 3], top + 36 + 32 * (k // 3)
         load = {m.FREE: 0.4, m.FULL: 1.0, m.QUEUE: 1.05, m.LESS: 0.6}.get(state, 0.0)
@@ -163,14 +174,15 @@ def legend(surface: Any, top: int) -> None:
         x += 10 + c.write(surface, words, x + 8, y, 11, c.MUTED) + 14
 
 
-def now_line(surface: Any, shot: Shot, caption: str) -> None:
-    """The caption at the foot of the map: what to look at, and what the scenario does."""
-    said = caption or "  ·  ".join(shot.events)
-    if said:
-        said = c.fit(said, 14, m.RIGHT - 60, bold=True)
-        width = c.font(14, True).size(said)[0] + 24
-        c.box(surface, m.LEFT + 12, m.BOTTOM - 36, width, 26, c.PANEL, 6)
-        c.write(surface, said, m.LEFT + 24, m.BOTTOM - 32, 14, bold=True)
+def now_line(surface: Any, shot: Shot, caption: str, events: Sequence[str]) -> None:
+    """The caption at the foot of the map and what the scenario does; at its head how the city is now."""
+    y = m.BOTTOM - 36
+    lines = [(caption, 14, c.INK)] if caption else []
+    for said, size, tone in (*lines, *((e, 12, c.AMBER) for e in list(events)[-MOST_EVENTS:][::-1])):
+        said = c.fit(said, size, 480, bold=True)
+        c.box(surface, m.LEFT + 12, y, c.font(size, True).size(said)[0] + 24, 24, c.PANEL, 6)
+        c.write(surface, said, m.LEFT + 24, y + 12 - size * 0.62, size, tone, bold=True)
+        y -= 27
     text = f"grid load {100 * shot.grid_load_frac:.0f} %  ·  renewable {100 * shot.renewable_frac:.0f} %"
     text += f"  ·  {len(shot.waiting)} cars ask"
     c.box(surface, m.LEFT + 12, m.TOP + 10, c.font(12).size(text)[0] + 20, 22, c.PANEL, 6)
@@ -189,7 +201,9 @@ def card(surface: Any, title: str, lines: Sequence[str], colour: c.Colour) -> No
         c.write(surface, c.fit(line, 18, 840), 232, top + 92 + 30 * k, 18, c.MUTED)
 
 
-def end_card(surface: Any, verdicts: Sequence[Verdict], labels: tuple[Label, Label], foot: Sequence[str]) -> None:
+def end_card(
+    surface: Any, verdicts: Sequence[Verdict], labels: tuple[Label, Label], foot: Sequence[str]
+) -> None:
     """The KPIs of both evenings, their difference, and who is ahead; a tie says tie."""
     _dim(surface)
     c.box(surface, 110, 60, 1060, 600, c.PANEL, 12)
@@ -224,8 +238,13 @@ def difference(v: Verdict) -> str:
         return "tie"
     delta = v.oracle - v.baseline
     sign = "+" if delta > 0 else "−"
-    share = f" ({sign}{100 * abs(delta / v.baseline):.0f} %)" if v.baseline else ""
-    return f"{sign}{number(abs(delta), v.unit)}{share}"
+    told = number(abs(delta), v.unit)
+    if float(told.replace(",", "")) == 0.0:  # small, but no tie
+        told = f"{abs(delta):.2g}"
+    if not v.baseline:
+        return f"{sign}{told}"
+    percent = 100 * abs(delta / v.baseline)
+    return f"{sign}{told} ({sign}{percent:.0f} %)" if percent >= 0.95 else f"{sign}{told} (under 1 %)"
 
 
 def _dim(surface: Any) -> None:

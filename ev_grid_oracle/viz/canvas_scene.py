@@ -11,6 +11,9 @@ from ev_grid_oracle.viz.frames import LaneRun, Shot
 
 COLOURS: dict[str, c.Colour] = {"baseline": c.BASELINE, "oracle": c.ORACLE}
 
+EVENT_TICKS = 4
+"""Ticks that an event of the scenario stays in the caption."""
+
 
 def label_of(run: LaneRun, shot: Shot | None = None) -> p.Label:
     """What is said of a lane; the source is that of the tick which led to `shot`."""
@@ -31,7 +34,7 @@ class Scene:
         self.map = CityMap(run.city)
         self._city = run.city
         pack = run.city.pack
-        self.about = f"{pack.name} · {run.scenario.name} · seed {seed}"
+        self.about = f"{pack.name} · scenario {run.scenario.name} · seed {seed}"
         self._base: tuple[tuple[object, ...], Any] | None = None
 
     def base(self, run: LaneRun, tick: int, other: LaneRun | None) -> Any:
@@ -57,8 +60,10 @@ class Scene:
         """The state after `tick` ticks with its cars at `minute` of the episode."""
         out = self.base(run, tick, other).copy()
         shot = run.shots[tick]
-        moving = run.shots[min(tick + 1, len(run.shots) - 1)]  # who drives in the tick to come, where it is played
+        # who drives in the tick to come, where that is played
+        moving = run.shots[min(tick + 1, len(run.shots) - 1)]
         self.map.draw(out, shot, moving, minute)
-        p.now_line(out, shot, caption)
+        told = [e for s in run.shots[max(tick + 1 - EVENT_TICKS, 0) : tick + 1] for e in s.events]
+        p.now_line(out, shot, caption, told)
         p.clock(out, shot, minute)
         return out

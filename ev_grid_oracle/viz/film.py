@@ -126,11 +126,14 @@ def _sources(run: LaneRun) -> str:
     return ", ".join(f"{name} {n} ticks" for name, n in run.sources.items())
 
 
-def _phase(scene: Scene, run: LaneRun, other: LaneRun | None, tick: int, hold: int) -> Iterator[tuple[Any, int]]:
+def _phase(
+    scene: Scene, run: LaneRun, other: LaneRun | None, tick: int, hold: int
+) -> Iterator[tuple[Any, int]]:
     """One evening: every tick's state, its cars moving through `tick` pictures; then its end, held."""
+    caption = f"Phase {1 if other is None else 2} of 2 · {run.asked} decides"
     for t in range(len(run.shots) - 1):
         for k in range(tick):
-            yield scene.draw(run, t, STEP_MINUTES * (t + k / tick), other), 1
+            yield scene.draw(run, t, STEP_MINUTES * (t + k / tick), other, caption), 1
     last = len(run.shots) - 1
     yield scene.draw(run, last, float(STEP_MINUTES * last), other, "The evening is over"), hold
 

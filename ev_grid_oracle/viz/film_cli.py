@@ -15,20 +15,23 @@ EXAMPLE = "python -m viz.record_two_phase --seed 123 --out artifacts/frames_2min
 
 
 def record_two_phase(
-    out: Annotated[Path, typer.Option("--out", help="Folder of the frames; an older film there gives way.")] = Path(
-        "artifacts/frames_2min"
-    ),
+    out: Annotated[
+        Path, typer.Option("--out", help="Folder of the frames; an older film there gives way.")
+    ] = Path("artifacts/frames_2min"),
     seed: Annotated[int, typer.Option("--seed", help="Of both evenings.")] = 123,
     scenario: Annotated[str, typer.Option("--scenario", help="Scenario of both evenings.")] = "baseline",
     city: Annotated[str, typer.Option("--city", help="City.")] = "bengaluru",
-    ticks: Annotated[int, typer.Option("--ticks", help="Ticks of five minutes in each evening, 1 to 288.")] = 48,
+    ticks: Annotated[
+        int, typer.Option("--ticks", help="Ticks of five minutes in each evening, 1 to 288.")
+    ] = 48,
     seconds: Annotated[float, typer.Option("--seconds", help="Length of the film.")] = 120.0,
     fps: Annotated[int, typer.Option("--fps", help="Frames a second.")] = 30,
     size: Annotated[str, typer.Option("--size", help="Pixels, even numbers.")] = "1280x720",
     mp4: Annotated[bool, typer.Option("--mp4", help="Make <out>.mp4 of the frames.")] = False,
     gif: Annotated[Path | None, typer.Option("--gif", help="Make a GIF of the frames (choose few).")] = None,
     picture: Annotated[
-        Path | None, typer.Option("--picture", help="Copy one frame, from the middle of the oracle's evening.")
+        Path | None,
+        typer.Option("--picture", help="Copy one frame, from the middle of the oracle's evening."),
     ] = None,
 ) -> None:
     """Film one evening twice: first the baseline decides, then the oracle; an end card says what differed."""

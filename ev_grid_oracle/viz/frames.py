@@ -219,12 +219,13 @@ def verdicts(baseline: Shot, oracle: Shot, names: tuple[str, ...] = SHOWN_AT_END
     out: list[Verdict] = []
     for name in names:
         a, b = baseline.numbers[name], oracle.numbers[name]
-        side = better_side(name)
+        short = name.rpartition(".")[2]  # a role's number is the KPI of its name, of fewer cars
+        side = better_side(short)
         ahead = ""
         if a is not None and b is not None:
             if abs(b - a) <= TIE:
                 ahead = "tie"
             elif side in ("lower", "higher"):
                 ahead = "oracle" if (b < a) == (side == "lower") else "baseline"
-        out.append(Verdict(name, units[name], a, b, ahead))
+        out.append(Verdict(name, units[short], a, b, ahead))
     return out

@@ -48,7 +48,9 @@ class Projection:
         return x, y
 
 
-def fitted(city: PackedCity, left: float, top: float, width: float, height: float, margin: float) -> Projection:
+def fitted(
+    city: PackedCity, left: float, top: float, width: float, height: float, margin: float
+) -> Projection:
     """The projection that shows every station of the city, `margin` pixels from the edge of the rectangle."""
     st = city.pack.stations
     lon, lat = (float(v.min() + v.max()) / 2.0 for v in (st.lon, st.lat))
@@ -78,7 +80,9 @@ class Way:
 
     def at(self, minute: float) -> tuple[float, float]:
         """(lon, lat) at a minute of the episode; before and after the way at its ends."""
-        return float(np.interp(minute, self.minutes, self.lon)), float(np.interp(minute, self.minutes, self.lat))
+        return float(np.interp(minute, self.minutes, self.lon)), float(
+            np.interp(minute, self.minutes, self.lat)
+        )
 
 
 class Ways:

@@ -1,7 +1,7 @@
 """Pages that are written from evidence: a template, the numbers, and whether a page still says what they say.
 
-A template is Markdown with ``{{name}}`` for a number, ``{{table:name}}`` for a table and ``{{link:kind}}`` or
-``{{links}}`` for quick links. The templates of `PAGES` come with the package; one's own is given by its path.
+A template is Markdown with ``{{name}}`` for a number, ``{{table:name}}`` for a table and ``{{link:kind}}``,
+``{{where:kind}}`` or ``{{links}}`` for quick links. The templates of `PAGES` come with the package; one's own is given by its path.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ HEADINGS = (
     "20-hour build plan (hour-by-hour)",
     "Risks & mitigations",
 )
-"""The plan's headings, in order; it has no others."""
+"""The plan's headings under its title, in order; it has no others."""
 _MARK = re.compile(r"\{\{([^{}]+)\}\}")
 
 
@@ -84,15 +84,14 @@ def make_fields(
     links = links_of.read_links(root / "docs" / "links.toml")
     fields = numbers(tables, pack) | {"links": links_of.line(links)}
     fields |= {f"link:{kind}": links_of.link(kind, links) for kind in links_of.KINDS}
+    fields |= {f"where:{kind}": links_of.where(kind, links) for kind in links_of.KINDS}
     for key, maker in TABLES.items():
         if f"{{{{table:{key}}}}}" in text:
             fields[f"table:{key}"] = maker(tables, pack, root, links)
     return fields
 
 
-def page(
-    name: str, root: Path = Path(), artifacts: Path | None = None, city: str = "bengaluru"
-) -> str:
+def page(name: str, root: Path = Path(), artifacts: Path | None = None, city: str = "bengaluru") -> str:
     """The page of one template."""
     text = template(name)
     return fill(text, make_fields(text, root, artifacts, city))
@@ -115,7 +114,7 @@ def write(path: Path, text: str) -> None:
 
 
 def differs(path: Path, text: str) -> str:
-    """"" where `path` holds `text`; else the first line that differs, in one sentence."""
+    """ "" where `path` holds `text`; else the first line that differs, in one sentence."""
     if not path.is_file():
         return f"{path}: is not there"
     have, want = path.read_text(encoding="utf-8").splitlines(), text.splitlines()

@@ -50,6 +50,11 @@ def link(kind: str, links: dict[str, str]) -> str:
     return f"[{words}]({links[kind]})" if links[kind] else f"{words}: {NOT_PUBLISHED}"
 
 
+def where(kind: str, links: dict[str, str]) -> str:
+    """The address alone, or that there is none yet."""
+    return f"<{links[kind]}>" if links[kind] else NOT_PUBLISHED
+
+
 def line(links: dict[str, str]) -> str:
     """All quick links in one line."""
     return " | ".join(link(kind, links) for kind in KINDS)

@@ -6,7 +6,7 @@ it has not been measured and which command measures it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ev_grid_oracle.city.model import CityPack
@@ -17,7 +17,7 @@ SOURCES: dict[str, str] = {
     "bench_world": "evgrid bench world --json",
     "bench_server": "evgrid bench server --json",
     "bench_ui": "the browser tests of `web/`",
-    "integrity": "evgrid bench integrity --json",
+    "integrity": "python benchmarks/integrity.py --evaluations 2000",
     "invariants": "python benchmarks/invariants.py --episodes 5000",
     "powerflow": "python benchmarks/powerflow.py",
     "gym_learning": "python benchmarks/learn_gym.py",
@@ -71,6 +71,10 @@ class Reader:
         found = self.value(name, path)
         if isinstance(found, bool) or found is None:
             return absent(name) if found is None else ("yes" if found else "no")
+        if isinstance(found, list):
+            if path.endswith("holes"):
+                return str(len(found))
+            return ", ".join(f"`{one}`" for one in found) or "none"
         if isinstance(found, int | float):
             return format(found * scale if scale != 1.0 else found, form)
         return str(found)
@@ -140,6 +144,12 @@ def numbers(tables: Mapping[str, Table], city: CityPack) -> dict[str, str]:
         ("invariant_violations", "invariants", "violations", "", 1.0),
         ("invariant_no_room", "invariants", "violations_by_kind/a city without room for a car (max_cars)", "", 1.0),
         ("invariant_other", "invariants", "violations_by_kind/any other", "", 1.0),
+        ("integrity_evaluations", "integrity", "evaluations", ",", 1.0),
+        ("integrity_evenings", "integrity", "evenings", "", 1.0),
+        ("integrity_holes", "integrity", "holes", "", 1.0),
+        ("integrity_rank", "integrity", "reward/spearman", ".3f", 1.0),
+        ("integrity_useless", "integrity", "reward/useless_above_baseline", "", 1.0),
+        ("integrity_passed", "integrity", "passed", "", 1.0),
         ("powerflow_error", "powerflow", "worst_error_pu", ".1e", 1.0),
         ("gym_steps", "gym_learning", "steps", ",", 1.0),
         ("gym_learned", "gym_learning", "mean_episode_reward/learned", ".2f", 1.0),
@@ -206,6 +216,3 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[object]], right: int =
     rule = ["---" if n < right else "--:" for n in range(len(head))]
     lines = [head, rule, *rows]
     return "\n".join("| " + " | ".join(str(c) for c in line) + " |" for line in lines)
-
-
-Maker = Callable[[Mapping[str, Table], CityPack], str]

@@ -42,7 +42,7 @@ def test_documented_commands_exist() -> None:
     found = {" ".join(path) for path in commands()}
     assert found == {
         "demo", "run", "eval", "replay", "verify", "doctor", "serve", "train", "bench world", "bench integrity", "bench server", "city list",
-        "city info", "city validate",
+        "city info", "city validate", "plan document",
     }  # fmt: skip
 
 

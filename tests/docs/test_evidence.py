@@ -55,11 +55,16 @@ def test_a_current_claim_holds_and_another_does_not(tmp_path: Path, cities: dict
     (tmp_path / "deep.json").write_text(json.dumps({"runs": [{"provenance": good}, {"provenance": stale}]}))
     (tmp_path / "none.json").write_text("{}")
     (tmp_path / "good.csv").write_text("a\n1\n")
+    (tmp_path / "film").mkdir()
+    (tmp_path / "film" / "film.json").write_text(json.dumps({"provenance": stale}))
+    (tmp_path / "film" / "frame_000001.png").write_bytes(b"")
     (tmp_path / "lonely.csv").write_text("a\n1\n")
     states = {e.name: e.state for e in ev.survey(tmp_path, code_hash(), cities)}
     assert states == {
         "good.json": ev.CURRENT,
         "good.csv": ev.CURRENT,
+        "film/film.json": ev.STALE,
+        "film/frame_000001.png": ev.STALE,
         "stale.json": ev.STALE,
         "moved.json": ev.STALE,
         "deep.json": ev.STALE,

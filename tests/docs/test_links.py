@@ -22,15 +22,22 @@ def anchors(path: Path) -> set[str]:
     return found
 
 
+MEASURED = {"sensitivity.md": "`artifacts/sensitivity.json`: not there yet"}
+"""A page that a long measurement writes may be missing while the page that links to it says so in these words."""
+
+
 @pytest.mark.parametrize("path", pages(), ids=lambda p: str(p.relative_to(ROOT)))
 def test_links_lead_somewhere(path: Path) -> None:
-    text = re.sub(r"`[^`\n]*`", "", outside(path.read_text(encoding="utf-8")))
+    whole = outside(path.read_text(encoding="utf-8"))
+    text = re.sub(r"`[^`\n]*`", "", whole)
     for found in LINK.finditer(text):
         target = found[1] or found[2]
         if re.match(r"[a-z]+:", target):
             continue
         file, _, anchor = target.partition("#")
         there = path if not file else (path.parent / file).resolve()
+        if not there.exists() and MEASURED.get(target, "never said") in whole:
+            continue
         assert there.exists(), target
         assert there.is_relative_to(ROOT), target
         if anchor and there.suffix == ".md":

@@ -212,7 +212,11 @@ def test_another_city_gives_its_own_names(tmp_path: Path, city_toy: CityPack) ->
 def test_paths_that_the_pages_name_exist() -> None:
     pages = [ROOT / p for p in plan.PAGES.values()]
     pages += sorted((ROOT / "skills").rglob("*.md"))
-    pages += [ROOT / "docs" / "hackathon-official-resources.md", ROOT / "assets" / "README.md"]
+    pages += [
+        ROOT / "docs" / "judge-kit" / "index.md",
+        ROOT / "docs" / "hackathon-official-resources.md",
+        ROOT / "assets" / "README.md",
+    ]
     made = {"artifacts/evaluation.json", "artifacts/frames_2min"}
     for page in pages:
         text = page.read_text()

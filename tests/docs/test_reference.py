@@ -28,11 +28,6 @@ def test_every_generated_page_is_checked_and_a_changed_one_is_found(tmp_path: Pa
     assert generator.stale(tmp_path, ["terms.md", "errors.md"]) == ["terms.md", "errors.md"]
 
 
-def test_the_gallery_is_the_same_twice() -> None:
-    make = tool("gen_docs").PAGES["gallery.md"]
-    assert make() == make()
-
-
 def test_readme_begins_with_two_commands_and_is_short() -> None:
     text = (ROOT / "README.md").read_text()
     block = text.split("```")[1].strip().splitlines()

@@ -49,7 +49,9 @@ def test_cars_stand_where_the_trace_says(lane: LaneRun) -> None:
             way = ways[car["id"]]
             depart, arrive = way.minutes[0], way.minutes[-1]
             assert depart == car["depart_min"] and np.all(np.diff(way.minutes) >= 0.0)
-            assert len(way.nodes) == 1 or abs(arrive - car["arrive_min"]) < 1e-6  # one node: asked at its station
+            assert (
+                len(way.nodes) == 1 or abs(arrive - car["arrive_min"]) < 1e-6
+            )  # one node: asked at its station
             assert way.at(depart) == (roads.node_lon[car["node"]], roads.node_lat[car["node"]])
             assert way.nodes[-1] == stations.node[car["station"]]
             seen += 1
@@ -172,7 +174,7 @@ def test_window_without_a_screen(tmp_path: Path, capsys: pytest.CaptureFixture[s
         (["--scenario", "nowhere", "--press", "q"], 2, "E_SCENARIO"),
         (["--city", "nowhere", "--press", "q"], 2, "E_CITY"),
         (["--ticks", "0"], 2, "E_OPTION"),
-        (["--press", "q", "--picture", "/proc/none/x.png"], 3, "E_OPTION"),
+        (["--press", "q", "--picture", "/dev/null/x.png"], 3, "E_OPTION"),
     ],
 )
 def test_bad_input_is_one_sentence(

@@ -177,8 +177,8 @@ class SmallOracle:
     def _order(turn: _Turn) -> list[int]:
         """Places of the cars to answer: critical ones first, those that carry a cap left out."""
         cars = turn.eyes.pending(turn.o)
-        free = [k for k in range(len(cars)) if int(cars[k, r.P_SEQ]) not in turn.taken]
-        return sorted(free, key=lambda k: (cars[k, r.P_CRIT] == 0.0, k))
+        free = [k for k in turn.eyes.order(turn.o) if int(cars[k, r.P_SEQ]) not in turn.taken]
+        return sorted(free, key=lambda k: bool(cars[k, r.P_CRIT] == 0.0))
 
     def _cars(self, turns: Sequence[_Turn]) -> None:
         """The next car of each."""

@@ -114,7 +114,7 @@ class Eyes:
         )  # fmt: skip
         car = o[self._pend + k * r.N_PCOL : self._pend + (k + 1) * r.N_PCOL]
         usable = np.flatnonzero((t[:, c.T_CODE] == r.V_OK) & (t[:, c.T_SCORE] < 1.0e17))
-        shown = usable[np.argsort(t[usable, c.T_SCORE], kind="stable")][: self.lines]
+        shown = usable[np.lexsort((self._by_id[usable], t[usable, c.T_SCORE]))][: self.lines]
         rows = t[shown]
         fast = rows[:, c.T_TRAVEL] + rows[:, c.T_OWN]
         best = float(fast.min()) if len(shown) else np.inf
@@ -181,11 +181,25 @@ class Eyes:
 
     def carrier(self, o: F64, taken: frozenset[int]) -> int:
         """Place of the most patient pending car that is not critical and not in `taken` (numbers); -1 if none."""
+        cars = self.pending(o)
         best, most = -1, float(STEP_MINUTES)
-        for k, car in enumerate(self.pending(o)):
+        for k in self.order(o):
+            car = cars[k]
             if car[r.P_CRIT] == 0.0 and car[r.P_PAT] > most and int(car[r.P_SEQ]) not in taken:
                 best, most = k, float(car[r.P_PAT])
         return best
+
+    def order(self, o: F64) -> list[int]:
+        """Places of the pending cars in the protocol's order, whatever order the row has them in."""
+        cars = self.pending(o)
+
+        def key(k: int) -> tuple[bool, bool, float, float]:
+            car = cars[k]
+            flexible = bool(car[r.P_FLEX] > 0.0)
+            since = float(car[r.P_READY] if flexible else -car[r.P_WAITED])
+            return bool(car[r.P_EMERG] == 0.0), flexible, since, float(car[r.P_SEQ])
+
+        return sorted(range(len(cars)), key=key)
 
     def caps(self, o: F64, feeder: int, capped: frozenset[int]) -> tuple[I32, I32]:
         """Caps that may be put on stations of a feeder: (n,) stations, (n,) rates, largest draw first."""
@@ -196,7 +210,7 @@ class Eyes:
             & (self._field(o, r.O_SUP, self.n_s) > 0.0)
         )  # fmt: skip
         found = [s for s in np.flatnonzero(here) if int(s) not in capped]
-        found.sort(key=lambda s: (-kw[s], s))
+        found.sort(key=lambda s: (-kw[s], self._by_id[s]))
         pairs = [(s, rate) for s in found for rate in range(int(self._rate[s]) - 1, -1, -1)][: w.MOST_LINES]
         return np.array([p[0] for p in pairs], np.int32), np.array([p[1] for p in pairs], np.int32)
 
