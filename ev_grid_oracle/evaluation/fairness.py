@@ -77,7 +77,7 @@ def spread(episodes: Sequence[Mapping[str, float | None]], kind: str) -> Spread:
     """
     names = group_names(episodes[0], kind) if episodes else []
     table = np.array([[np.nan if e.get(k) is None else e[k] for k in names] for e in episodes], np.float64)
-    asked = [bool(there) for there in np.isfinite(table).any(axis=0)] if names else []
+    asked = [bool(np.isfinite(column).any()) for column in table.T] if names else []
     if not any(asked):
         raise OptionError("No episode has minutes by group.", "Give the values of an evaluation.")
     table, names = table[:, asked], [n for n, there in zip(names, asked, strict=True) if there]

@@ -23,16 +23,21 @@ def gradio_demo(
     ] = "",
     port: Annotated[int, typer.Option("--port", help="Port; by default PORT, else 7860.")] = 0,
     city: Annotated[str, typer.Option("--city", help="City.")] = "bengaluru",
+    pause: Annotated[
+        float, typer.Option("--pause", help="Seconds between two ticks of a run, 0 to 10.")
+    ] = 0.12,
 ) -> None:
     """A page with map, KPIs and a switch between baseline and oracle; every visitor has a world of his own."""
     from ev_grid_oracle.viz.gradio_app import build, gradio, launch
 
+    if not 0.0 <= pause <= 10.0:
+        raise OptionError(f"A pause of {pause:g} s is out of range.", "Choose 0 to 10.")
     gradio()
     asked = port or port_of(os.environ.get("PORT", ""))
     hosted = bool(os.environ.get("PORT") or os.environ.get("SPACE_ID"))
     address = host or ("0.0.0.0" if hosted else "127.0.0.1")
     check_free(address, asked)
-    page = build(city)
+    page = build(city, pause)
     say(f"http://{address}:{asked}/ (Ctrl-C ends it)")
     launch(page, address, asked, block=True)
 

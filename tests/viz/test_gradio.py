@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+import signal
+import socket
+import subprocess
 import sys
+import time
+import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,21 +27,47 @@ from ev_grid_oracle.viz.frames_cli import call
 from ev_grid_oracle.viz.gradio_map import feeders_html, kpi_html, map_svg
 from ev_grid_oracle.viz.gradio_state import TICKS, Visitor
 
+ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM = Path("/usr/bin/chromium")
 # the frameworks below gradio warn about each other's versions; that is not what is tested here
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 @pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    page = app.build("bengaluru", pause_s=0.0)
-    url, _ = app.launch(page, "127.0.0.1", 0, block=False)
-    yield url
-    page.close(verbose=False)
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The documented command in a process of its own, its port from PORT as on a Space."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    log = tmp_path_factory.mktemp("gradio") / "log.txt"
+    line = [sys.executable, "-m", "viz.gradio_demo", "--host", "127.0.0.1", "--pause", "0"]
+    with log.open("w") as file:
+        server = subprocess.Popen(
+            line, cwd=ROOT, env={**os.environ, "PORT": str(port)}, stdout=file, stderr=file
+        )
+    url = f"http://127.0.0.1:{port}/"
+    try:
+        while True:
+            assert server.poll() is None, log.read_text()
+            try:
+                with urllib.request.urlopen(url, timeout=30):
+                    break
+            except OSError:
+                time.sleep(0.2)
+        yield url
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.wait()
+    assert "Traceback" not in log.read_text()
 
 
-def visitor(address: str) -> Any:
-    return pytest.importorskip("gradio_client", reason="comes with gradio").Client(address, verbose=False)
+@contextmanager
+def visitor(address: str) -> Iterator[Any]:
+    client = pytest.importorskip("gradio_client", reason="comes with gradio").Client(address, verbose=False)
+    try:
+        yield client
+    finally:
+        client.close()
 
 
 def tick(shown: Any) -> int:
@@ -46,40 +78,35 @@ def tick(shown: Any) -> int:
 
 def test_visitors_do_not_share_a_world(address: str) -> None:
     """Two private windows step five and two times; each keeps its own count, scenario and seed."""
-    one, two = visitor(address), visitor(address)
-    one.predict("baseline", 1, "baseline", api_name="/new")
-    two.predict("MonsoonStorm", 2, "oracle", api_name="/new")
-    for _ in range(5):
-        shown = one.predict("baseline", 1, "baseline", api_name="/step")
-    for _ in range(2):
-        other = two.predict("MonsoonStorm", 2, "oracle", api_name="/step")
-    assert tick(shown) == 5 and tick(other) == 2
-    assert "seed 1<" in shown[0] and "MonsoonStorm · seed 2<" in other[0]
-    again = one.predict(
-        "baseline", 1, "oracle", api_name="/show"
-    )  # the switch shows the other lane, at the same tick
-    assert tick(again) == 5 and "oracle" in again[0] and again[2] == shown[2]
-    assert (
-        tick(visitor(address).predict("baseline", 1, "baseline", api_name="/load")) == 0
-    )  # a reload starts fresh
+    with visitor(address) as one, visitor(address) as two, visitor(address) as three:
+        one.predict("baseline", 1, "baseline", api_name="/new")
+        two.predict("MonsoonStorm", 2, "oracle", api_name="/new")
+        for _ in range(5):
+            shown = one.predict("baseline", 1, "baseline", api_name="/step")
+        for _ in range(2):
+            other = two.predict("MonsoonStorm", 2, "oracle", api_name="/step")
+        assert tick(shown) == 5 and tick(other) == 2
+        assert "seed 1<" in shown[0] and "MonsoonStorm · seed 2<" in other[0]
+        again = one.predict("baseline", 1, "oracle", api_name="/show")  # the other lane, at the same tick
+        assert tick(again) == 5 and "oracle" in again[0] and again[2] == shown[2]
+        assert tick(three.predict("baseline", 1, "baseline", api_name="/load")) == 0  # a reload starts fresh
 
 
 def test_a_run_streams_every_tick(address: str) -> None:
-    me = visitor(address)
-    shown = me.predict("heatwave_peak", 4, "oracle", api_name="/run")
-    job = me.submit("heatwave_peak", 5, "oracle", api_name="/run")
-    assert tick(shown) == TICKS and "whole evening" in shown[2]
-    ticks = [tick(out) for out in job]
-    assert ticks == list(range(1, TICKS + 1))  # the evening was over: a new one was begun
+    with visitor(address) as me:
+        shown = me.predict("heatwave_peak", 4, "oracle", api_name="/run")
+        assert tick(shown) == TICKS and "whole evening" in shown[2]
+        job = me.submit("heatwave_peak", 5, "oracle", api_name="/run")
+        assert [tick(out) for out in job] == list(range(1, TICKS + 1))  # that evening was over: a new one
 
 
 def test_many_visitors_at_once(address: str) -> None:
     """Twenty at a time, more than are worked on at once: all are answered, each with its own seed."""
 
     def play(seed: int) -> tuple[int, str]:
-        me = visitor(address)
-        me.predict("baseline", seed, "baseline", api_name="/new")
-        shown = me.predict("baseline", seed, "baseline", api_name="/step")
+        with visitor(address) as me:
+            me.predict("baseline", seed, "baseline", api_name="/new")
+            shown = me.predict("baseline", seed, "baseline", api_name="/step")
         return tick(shown), shown[0]
 
     with ThreadPoolExecutor(20) as pool:
@@ -91,11 +118,11 @@ def test_many_visitors_at_once(address: str) -> None:
     ("scenario", "seed"), [("nowhere", 1), ("baseline", -1), ("baseline", 1.5), ("baseline", None)]
 )
 def test_bad_fields_are_one_sentence(address: str, scenario: str, seed: object) -> None:
-    me = visitor(address)
-    with pytest.raises(Exception) as caught:
-        me.predict(scenario, seed, "baseline", api_name="/new")
-    assert "Traceback" not in str(caught.value) and len(str(caught.value)) < 300
-    assert tick(me.predict("baseline", 1, "baseline", api_name="/new")) == 0  # the page goes on
+    with visitor(address) as me:
+        with pytest.raises(Exception) as caught:
+            me.predict(scenario, seed, "baseline", api_name="/new")
+        assert "Traceback" not in str(caught.value) and len(str(caught.value)) < 300
+        assert tick(me.predict("baseline", 1, "baseline", api_name="/new")) == 0  # the page goes on
 
 
 def test_limits_and_telemetry() -> None:

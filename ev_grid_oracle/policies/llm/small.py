@@ -29,8 +29,8 @@ from ev_grid_oracle.policies.llm.small_net import F32, FOLDER, Net, load_net, th
 from ev_grid_oracle.schema import rows as r
 from ev_grid_oracle.schema.enums import ActionKind, Rate
 
-MOST_ROWS = 64
-"""Questions of one call of the network."""
+MOST_ROWS = 16
+"""Questions of one call of the network: more do not fit a core's cache and are slower, answers are equal."""
 LATE_CHANCE, SOON_CHANCE = 0.3, 0.9
 """Chance that a car plugs in before its patience ends where the expected wait outlasts it, and where it does not."""
 

@@ -5,6 +5,7 @@
  * clock's keys stay the page's own. Closing gives the canvas and its graphics memory back.
  */
 import * as Phaser from "phaser";
+import { canDraw } from "../map/canDraw";
 import type { FrameSource } from "../replay/source";
 import "./cinema.css";
 import { Hud } from "./hud";
@@ -34,7 +35,7 @@ export function open(source: FrameSource, close: () => void): () => void {
   document.body.append(dialog);
   dialog.showModal();
   const game = new Phaser.Game({
-    type: Phaser.AUTO, parent: hud.picture, scene, pixelArt: true, backgroundColor: "#3c5a3a", banner: false, disableContextMenu: true,
+    type: canDraw() ? Phaser.WEBGL : Phaser.CANVAS, parent: hud.picture, scene, pixelArt: true, backgroundColor: "#3c5a3a", banner: false, disableContextMenu: true,
     audio: { noAudio: true }, input: { keyboard: false, gamepad: false },
     scale: { mode: Phaser.Scale.RESIZE, width: "100%", height: "100%" },
   });
