@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test lint bench docs ui clean
+.PHONY: help demo test lint bench docs ui site clean
 
 help:
 	@echo "make demo   install and run the paired demo (evgrid demo)"
@@ -46,9 +46,12 @@ ui:
 	npm --prefix web ci --no-audit --no-fund
 	npm --prefix web run build
 
-docs: $(VENV)/.base
+docs: $(VENV)/.dev
 	$(BIN)/python tools/gen_docs.py
 	$(BIN)/evgrid plan document --all
+
+site: $(VENV)/.dev
+	$(BIN)/python -m mkdocs build --strict
 
 clean:
 	rm -rf $(VENV) build dist

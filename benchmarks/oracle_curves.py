@@ -1,6 +1,6 @@
 """Curves of the small oracle's reinforcement learning: the run's own log as CSV and as a figure.
 
-    python benchmarks/oracle_curves.py runs/oracle/grpo-0 runs/oracle/grpo-1
+    python benchmarks/oracle_curves.py runs/oracle/grpo-0 runs/oracle/grpo-1 runs/oracle-e2e/grpo-0
 
 Reads ``training.json`` of each run (TRL's log history and the validations) and writes artifacts/oracle_grpo.csv and
 artifacts/oracle_grpo.png.
@@ -35,6 +35,12 @@ def rows_of(folder: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     return found["history"], found["checks"]
 
 
+def names_of(folders: list[Path]) -> list[str]:
+    """A name for each run: its folder's, with the one above where two are alike."""
+    short = [f.name for f in folders]
+    return [n if short.count(n) == 1 else f"{f.parent.name}/{n}" for f, n in zip(folders, short, strict=True)]
+
+
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(
@@ -48,17 +54,17 @@ def main() -> None:
     ]
     figure, axes = plt.subplots(2, 3, figsize=(15, 7), constrained_layout=True)
     flat = list(axes.flat)
-    for folder in args.runs:
+    for name, folder in zip(names_of(args.runs), args.runs, strict=True):
         history, checks = rows_of(folder)
         for row in history:
             cells = [str(row.get(c, "")) for c in COLUMNS]
-            lines.append(",".join((folder.name, str(row["step"]), *cells, "", "", "")))
+            lines.append(",".join((name, str(row["step"]), *cells, "", "", "")))
         for c in checks:
             blank = [""] * len(COLUMNS)
             lines.append(
                 ",".join(
                     (
-                        folder.name,
+                        name,
                         str(c["step"]),
                         *blank,
                         f"{c['regret_min']:.5f}",
@@ -69,12 +75,12 @@ def main() -> None:
             )
         for axis, (key, title) in zip(flat, PANELS, strict=False):
             points = [(row["step"], row[key]) for row in history if key in row]
-            axis.plot(*zip(*points, strict=True) if points else ([], []), label=folder.name)
+            axis.plot(*zip(*points, strict=True) if points else ([], []), label=name)
             axis.set_title(title)
         far = [c for c in checks if c.get("kl") is not None]
-        flat[3].plot([c["step"] for c in far], [c["kl"] for c in far], "o-", label=folder.name)
-        flat[4].plot([c["step"] for c in checks], [c["regret_min"] for c in checks], "o-", label=folder.name)
-        flat[5].plot([c["step"] for c in checks], [c["composite"] for c in checks], "o-", label=folder.name)
+        flat[3].plot([c["step"] for c in far], [c["kl"] for c in far], "o-", label=name)
+        flat[4].plot([c["step"] for c in checks], [c["regret_min"] for c in checks], "o-", label=name)
+        flat[5].plot([c["step"] for c in checks], [c["composite"] for c in checks], "o-", label=name)
     flat[3].set_title("divergence from the warm start on held-out decisions (nats)")
     flat[4].set_title("regret on held-out decisions (car-minutes an answer)")
     flat[5].set_title("composite on validation evenings (car-minutes)")

@@ -4,7 +4,7 @@
     python benchmarks/oracle_robust.py --model runs/oracle/model-0
 
 Shuffled stations and cars (`oracle_order`), shuffled lines of a question (what the network alone sees), cities it never
-saw (`toy`, and 40 stations of `oracle_city`), and 1,000 prompts answered by onnxruntime and by torch.
+saw (`toy`, and 40 stations of `oracle_city`), and 1,000 prompts answered by onnxruntime and by torch. Writes artifacts/oracle_robust.json.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ from ev_grid_oracle.city.packed import packed
 from ev_grid_oracle.episode.batch import Batch
 from ev_grid_oracle.episode.options import resolve
 from ev_grid_oracle.evaluation.players import policy_seed
+from ev_grid_oracle.evaluation.provenance import provenance
 from ev_grid_oracle.evaluation.seeds import episode_seed
+from ev_grid_oracle.evaluation.writing import to_json, write_atomic
 from ev_grid_oracle.policies.base import F64, I32, PolicyContext
 from ev_grid_oracle.policies.llm import small_words as w
 from ev_grid_oracle.policies.llm.small import SmallOracle
@@ -170,13 +172,26 @@ def robustness(city: CityPack, policy: SmallOracle) -> dict[str, Any]:
     }
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--model", type=Path, default=FOLDER)
-    print(
-        json.dumps(
-            robustness(load_city("bengaluru"), SmallOracle(net=Net(parser.parse_args().model))), indent=1
-        )
-    )
+    parser.add_argument("--out", type=Path, default=Path("artifacts/oracle_robust.json"))
+    args = parser.parse_args()
+    city = load_city("bengaluru")
+    policy = SmallOracle(net=Net(args.model))
+    found = robustness(city, policy)
+    report = {
+        "schema": "evgrid.oracle_robust.1",
+        "model_hash": policy.model_hash,
+        **found,
+        "provenance": provenance(city),
+    }
+    write_atomic(args.out, to_json(report))
+    print(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -11,7 +11,27 @@ from ev_grid_oracle.cli.options import Json
 from ev_grid_oracle.cli.waiting import Waiting, load_simulator
 from ev_grid_oracle.version import __version__
 
-OPTIONAL = {"power_grid_model": "grid", "pandapower": "grid", "pytest": "dev"}
+OPTIONAL = {
+    "openenv": "server",
+    "fastapi": "server",
+    "gymnasium": "gym",
+    "pettingzoo": "gym",
+    "onnxruntime": "oracle",
+    "tokenizers": "oracle",
+    "torch": "train",
+    "trl": "train",
+    "peft": "train",
+    "matplotlib": "viz",
+    "statsmodels": "viz",
+    "gradio": "viz",
+    "pygame": "viz",
+    "pyarrow": "scale",
+    "duckdb": "scale",
+    "ray": "scale",
+    "power_grid_model": "grid",
+    "pandapower": "grid",
+    "pytest": "dev",
+}
 """Modules that are not needed to run, and the extra that brings them."""
 
 
@@ -55,9 +75,6 @@ def doctor(json: Json = False) -> None:
         note("python", (3, 11) <= (int(python[0]), int(python[1])) < (3, 14), platform.python_version())
         for name, found in library_versions().items():
             note(name, found is not None, found or "missing: reinstall the package")
-        folder = cache_folder()
-        files = sum(1 for _ in folder.rglob("*.nbi"))
-        note("kernel cache", True, f"{folder}, {files} kernels")
         for name in list_cities():
             wait.say(f"city {name}")
             faults = validate_pack(DATA / name)
@@ -65,6 +82,8 @@ def doctor(json: Json = False) -> None:
             note(f"city {name}", not faults, found)
         wait.say("a short simulation")
         note("simulation", *_self_test())
+        folder = cache_folder()
+        note("kernel cache", True, f"{folder}, {sum(1 for _ in folder.rglob('*.nbi'))} kernels")
         extras = {
             module: "installed" if find_spec(module) else f"missing, comes with the extra {extra!r}"
             for module, extra in OPTIONAL.items()

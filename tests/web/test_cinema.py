@@ -103,7 +103,7 @@ def _journey(one: Visit, told: Told, renderer: str) -> None:
         _compare(_drawn(page), told.places("oracle", position))
     page.keyboard.press("a")
     _compare(_drawn(page), told.places("baseline", 13.5))
-    assert page.get_by_role("button", name="Baseline").get_attribute("aria-pressed") == "true"
+    assert page.get_by_role("button", name="Baseline", exact=True).get_attribute("aria-pressed") == "true"
 
     # a car that moves turns the way it goes
     before = _drawn(page)
