@@ -46,8 +46,8 @@ def test_scaling_points(monkeypatch: pytest.MonkeyPatch) -> None:
     from ev_grid_oracle.evaluation.bench_scaling import bench_scaling
 
     said: list[str] = []
-    scaling = bench_scaling(load_city("toy"), envs=(1, 3), factors=(1, 2), repeats=1, say=said.append)
-    assert [(p["envs"], p["stations"]) for p in scaling["points"]] == [(1, 4), (3, 4), (1, 8), (3, 8)]
+    scaling = bench_scaling(load_city("toy"), envs=(1, 4), factors=(1, 2), repeats=1, say=said.append)
+    assert [(p["envs"], p["stations"]) for p in scaling["points"]] == [(1, 4), (4, 4), (1, 8), (4, 8)]
     assert all(ratio >= 1.0 for ratio in scaling["worst_over_fastest"].values())
     assert len(said) == 4
 
