@@ -60,7 +60,7 @@ class Drawn:
 def draw(figure: Draw, data: FigureData) -> bytes:
     """One figure as PNG bytes; `Absent` where its data is missing."""
     with style():
-        return png(figure(data))
+        return png(figure(data), data.results.provenance)
 
 
 def draw_all(data: FigureData, folder: Path, only: Collection[str] = ()) -> Iterator[Drawn]:

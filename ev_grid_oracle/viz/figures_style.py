@@ -7,10 +7,11 @@ vision; every colour is doubled by a marker or a hatch.
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
@@ -170,11 +171,17 @@ def _plain_numbers(figure: Any) -> None:
                 axis.set_major_formatter(FuncFormatter(told))
 
 
-def png(figure: Any) -> bytes:
-    """The figure as PNG: no date, no version, so that equal input gives equal bytes."""
+def png(figure: Any, provenance: Mapping[str, object] | None = None) -> bytes:
+    """The figure as PNG: no date, no version, so that equal input gives equal bytes.
+
+    `provenance` of the results goes into a text chunk of that name, so that a picture says which code made it.
+    """
     _plain_numbers(figure)
+    metadata: dict[str, str | None] = {"Software": None}
+    if provenance is not None:
+        metadata["provenance"] = json.dumps(provenance, sort_keys=True)
     out = BytesIO()
-    figure.savefig(out, format="png", dpi=DPI, metadata={"Software": None}, facecolor="white")
+    figure.savefig(out, format="png", dpi=DPI, metadata=metadata, facecolor="white")
     return out.getvalue()
 
 
