@@ -161,9 +161,7 @@ def test_the_cinema_with_graphics(visit: Visitor, told: Told) -> None:
     one = visit(graphics=True, width=700, height=480)
     _journey(one, told, "webgl")
     page = _opened(one)
-    page.evaluate(
-        "(() => { window.gl = document.querySelector('dialog.cinema .cinema-picture canvas').getContext('webgl2'); })()"
-    )
+    page.evaluate("(() => { window.gl = window.evgridCinema.scene.game.renderer.gl; })()")
     assert one.value("window.gl.isContextLost()") is False
     page.keyboard.press("Escape")
     one.until("window.gl.isContextLost()", 30.0)  # the graphics memory is given back, not only forgotten
