@@ -19,12 +19,9 @@ from ev_grid_oracle.evaluation.provenance import code_hash, provenance
 ARTIFACTS = Path(__file__).resolve().parent.parent.parent / "artifacts"
 WITHOUT_HASH = {
     "bench_ui.json": "speed of the browser's part",
-    "bench_world.json": "measured before results carried a hash of the code",
     "gym_learning.json": "measured before results carried a hash of the code",
     "gym_learning.png": "drawn from gym_learning.json",
-    "headroom.json": "measured before results carried a hash of the code",
     "health.json": "about the tree, not about an episode",
-    "leaderboard.json": "an empty table: the split's names and seeds",
     "oracle_grpo.*": "curves whose run stands in oracle_training.json",
     "ui/*.png": "pictures of the command center",
 }
