@@ -49,8 +49,8 @@ KIND_OF = {"defer": 1, "shift": 2, "one_station": 0}
 class Result:
     """One episode: what it was, how long it ran, how many answers it got, and what it violated.
 
-    `turned_away` counts cars that found all `max_cars` rows of the city taken: no fault of the bookkeeping, which is
-    checked on, but a violation all the same, since a city must have room.
+    `turned_away` counts cars that found all `max_cars` rows of the city taken, which takes an agent that holds the cars
+    back for hours. They are booked as lost in full, so every check goes on; how many there were is reported.
     """
 
     episode: int
@@ -181,12 +181,10 @@ def summary(found: Sequence[Result], seed: int) -> dict[str, object]:
         "schema": "evgrid.invariants.1",
         "episodes": len(found),
         "ticks": int(lengths.sum()),
-        "violations": sum(x.fault is not None or x.turned_away > 0 for x in found),
-        "violations_by_kind": {
-            "a city without room for a car (max_cars)": sum(x.turned_away > 0 for x in found),
-            "any other": sum(x.fault is not None for x in found),
-        },
-        "episodes_violated": [asdict(x) for x in found if x.fault is not None or x.turned_away][:100],
+        "violations": sum(x.fault is not None for x in found),
+        "episodes_violated": [asdict(x) for x in found if x.fault is not None][:100],
+        "episodes_with_a_full_table": sum(x.turned_away > 0 for x in found),
+        "cars_turned_away": sum(x.turned_away for x in found),
         "seed": seed,
         "ticks_of_an_episode": {
             "least": int(lengths.min()), "median": float(np.median(lengths)), "most": int(lengths.max()),
@@ -224,7 +222,7 @@ def main(argv: list[str] | None = None) -> int:
         only: list[Result] = []
         play(Batch(cities[name], 1), a.seed, [(a.only, ticks)], only, name)
         print(to_json(asdict(only[0])), end="")
-        return int(only[0].fault is not None or only[0].turned_away > 0)
+        return int(only[0].fault is not None)
     found = load(a.work, head)
     begun = last = time.perf_counter()
     batches = {name: Batch(city, a.envs) for name, city in cities.items()}
@@ -242,7 +240,7 @@ def main(argv: list[str] | None = None) -> int:
                 file.writelines(json.dumps(asdict(x)) + "\n" for x in got)
             for x in got:
                 if x.fault is not None or x.turned_away:
-                    what = x.fault or f"no room for {x.turned_away} cars"
+                    what = x.fault or f"no fault; {x.turned_away} cars found the table full and were booked as lost"
                     print(f"episode {x.episode} of {x.city}, {x.scenario}, style {x.style}: {what}", flush=True)
             if time.perf_counter() - last > REPORT_S:
                 last = time.perf_counter()

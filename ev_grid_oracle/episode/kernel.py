@@ -9,6 +9,7 @@ from ev_grid_oracle.schema.compiled import inlined, kernel, prefetch
 from ev_grid_oracle.schema.rows import (
     C_STATE,
     CAR,
+    D_CONF,
     EP,
     EV,
     K_CONST,
@@ -68,6 +69,8 @@ def settle(f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to,
                 break
             observe(sf, si, cf, ci, at, o)
             n = greedy(o, cf, ci, at, minutes, km, dec, codes, travel, extra, added, times, out)
+            for k in range(n):
+                dec[k, D_CONF] = -1
             begin(sf, at)
             apply_decisions(sf, si, cf, ci, at, minutes, km, dec, n)
             play(sf, si, u, cf, ci, at, minutes, km, w, wp, own, enter)

@@ -13,6 +13,7 @@ The table below is the only definition: `Layout` sums it up for given dimensions
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -334,7 +335,7 @@ class Layout:
         sizes = {"f": 0, "i": 0, "cf": 0, "ci": 0, "o": 0}
         for spec in FIELDS:
             at[_INDEX[spec.name]] = sizes[spec.row]
-            count = int(np.prod(cls._shape(spec, dims), dtype=np.int64))
+            count = math.prod(cls._shape(spec, dims))
             sizes[spec.row] += -(-count // 8) * 8  # blocks start on a 64-byte line
         at.flags.writeable = False
         return cls(at, sizes, dict(dims))
@@ -349,7 +350,7 @@ class Layout:
         spec = FIELDS[index - _FIRST_FIELD]
         shape = self._shape(spec, self.dims)
         start = int(self.at[index])
-        count = int(np.prod(shape, dtype=np.int64))
+        count = math.prod(shape)
         return row[..., start : start + count].reshape(*row.shape[:-1], *shape)
 
 # what the verifier answers (D_CODE); 0 legal

@@ -117,8 +117,9 @@ def apply_decisions(f, i, cf, ci, at, minutes, km, dec, n):  # type: ignore[no-u
             stop_waiting(i, b, now)
             i[b + C_RATE] = rate
             i[b + C_BANK] = i[y + Y_KEY]
-            i[b + C_CONF_BP] = dec[k, D_CONF]
-            i[b + C_FLAGS] |= B_CONF
+            if dec[k, D_CONF] >= 0 and tick >= 0:  # the warm-up's answers and the settle's are nobody's claim
+                i[b + C_CONF_BP] = dec[k, D_CONF]
+                i[b + C_FLAGS] |= B_CONF
             soc, target = i[b + C_SOC_BP] / 10000.0, i[b + C_TGT_BP] / 10000.0
             i[b + C_OWN] = int(own_minutes(cf, ci, at, i[b + C_VEHICLE], s, soc, target, RATE_CAP_KW[rate]))
             begin_route(i, at, b, c, s, now, int(trip), int(wh))

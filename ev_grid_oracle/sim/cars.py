@@ -109,15 +109,21 @@ RATE_CAP_KW = (7.0, 30.0, 150.0)
 
 @inlined
 def new_car(i, at):  # type: ignore[no-untyped-def]
-    """A free car row, or -1 (counted as overflow)."""
+    """A free car row, or -1 (counted as overflow). The last row stays free: `spare_car`."""
     y = at[Y]
-    if i[y + Y_NFREE] == 0:
+    if i[y + Y_NFREE] <= 1:
         i[y + Y_OVERFLOW] += 1
         return -1
     i[y + Y_NFREE] -= 1
     c = i[y + Y_FREE]
     i[y + Y_FREE] = i[at[CAR] + c * N_CAR + C_NEXT]
     return c
+
+
+@inlined
+def spare_car(i, at):  # type: ignore[no-untyped-def]
+    """The row that is never taken: a car that finds the table full is drawn there, and booked as lost."""
+    return i[at[Y] + Y_FREE]
 
 
 @inlined
@@ -233,13 +239,11 @@ def book_confidence(f, i, at, b, in_time):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def lose(f, i, cf, ci, at, c, now, stranded):  # type: ignore[no-untyped-def]
-    """Car `c` gives up (or its battery is empty): book the loss and free its row.
+def book_loss(f, i, cf, ci, at, b, now, stranded):  # type: ignore[no-untyped-def]
+    """Terms and accounts of the car at `b` that is lost (or whose battery is empty).
 
-    The caller has taken it off its list. `service` = max(60, 240 - age), 240 for a flexible one; a
-    critical request's counts twice more in `urgency`.
+    `service` = max(60, 240 - age), 240 for a flexible one; a critical request's counts twice more in `urgency`.
     """
-    b = at[CAR] + c * N_CAR
     t, e = at[TK], at[EP]
     flags = i[b + C_FLAGS]
     age = float(now - i[b + C_TREQ])
@@ -249,9 +253,7 @@ def lose(f, i, cf, ci, at, c, now, stranded):  # type: ignore[no-untyped-def]
     f[t + T_SERVICE] += cost
     if (flags & B_CRIT) != 0:
         f[t + T_URGENT] += 2.0 * cost
-    uncount(i, at, b, now, True)
     book_minutes(f, i, at, ci, b, CAP_MIN)
-    book_confidence(f, i, at, b, 0.0)
     counted = (flags & B_WARM) == 0
     if (flags & B_WALKIN) != 0:
         f[t + T_WLOST] += 1.0
@@ -274,6 +276,18 @@ def lose(f, i, cf, ci, at, c, now, stranded):  # type: ignore[no-untyped-def]
                 f[e + A_LOST] += 1.0
             need = (i[b + C_TGT_BP] - i[b + C_SOC_BP]) / 10000.0 * cf[at[K_BATT] + i[b + C_VEHICLE]]
             f[e + A_UNSERVED_KWH] += need
+
+
+@kernel
+def lose(f, i, cf, ci, at, c, now, stranded):  # type: ignore[no-untyped-def]
+    """Car `c` gives up (or its battery is empty): book the loss and free its row.
+
+    The caller has taken it off its list.
+    """
+    b = at[CAR] + c * N_CAR
+    uncount(i, at, b, now, True)
+    book_loss(f, i, cf, ci, at, b, now, stranded)
+    book_confidence(f, i, at, b, 0.0)
     free_car(i, at, c)
 
 

@@ -114,7 +114,7 @@ from ev_grid_oracle.schema.rows import (
     X,
     Y,
 )
-from ev_grid_oracle.sim.cars import begin_route, free_car, new_car, to_pending
+from ev_grid_oracle.sim.cars import begin_route, book_loss, free_car, new_car, spare_car, to_pending
 from ev_grid_oracle.sim.rng import poisson, triangular, u01
 
 CHOICE_TRIES = 8
@@ -270,8 +270,9 @@ def request(f, i, u, cf, ci, at, minutes, wkey, tick, n, total, own, enter):  # 
     _zone, node = draw_node(f, cf, ci, at, K_ZREQ, total, u01(key, tick, n, 2), u01(key, tick, n, 3))
     soon(minutes, i[y + Y_TRAVEL], node)
     c = new_car(i, at)
-    if c < 0:
-        return
+    room = c >= 0
+    if not room:
+        c = spare_car(i, at)
     b = at[CAR] + c * N_CAR
     persona = i[y + Y_PERSONA]
     if persona < 0:
@@ -290,22 +291,10 @@ def request(f, i, u, cf, ci, at, minutes, wkey, tick, n, total, own, enter):  # 
         i[b + C_PAT] = i[b + C_READY] - int(cf[at[K_CONST] + Q_FLEXSLACK]) - now
     elif i[b + C_URG_BP] > cf[at[K_CONST] + Q_CRIT] * 10000.0:
         flags |= B_CRIT
-        enter[minute, 2] += 1
     if tick < 0:
         flags |= B_WARM
     i[b + C_FLAGS] = flags
-    if i[y + Y_NPEND] >= at[N_MP]:
-        i[y + Y_OVERFLOW] += 1
-        free_car(i, at, c)
-        if (flags & B_CRIT) != 0:
-            enter[minute, 2] -= 1
-        return
-    to_pending(i, at, b, c, now, False)
     f[at[TK] + T_REQ] += 1.0
-    if (flags & B_FLEX) != 0:
-        enter[minute, 1] += 1
-    else:
-        enter[minute, 0] += 1
     if tick >= 0:
         if (flags & B_FLEX) != 0:
             f[at[EP] + A_NFLEX] += 1.0
@@ -316,6 +305,17 @@ def request(f, i, u, cf, ci, at, minutes, wkey, tick, n, total, own, enter):  # 
             f[at[EP] + A_FLOOR] += floor_minutes(f, i, cf, ci, at, minutes, node, own)
         if (flags & B_CRIT) != 0:
             f[at[EP] + A_NCRIT] += 1.0
+    if room and i[y + Y_NPEND] >= at[N_MP]:
+        i[y + Y_OVERFLOW] += 1
+        free_car(i, at, c)
+        room = False
+    if not room:
+        book_loss(f, i, cf, ci, at, b, now, False)
+        return
+    to_pending(i, at, b, c, now, False)
+    enter[minute, 1 if (flags & B_FLEX) != 0 else 0] += 1
+    if (flags & B_CRIT) != 0:
+        enter[minute, 2] += 1
 
 
 @inlined
@@ -354,8 +354,9 @@ def walkin(f, i, u, cf, ci, at, minutes, km, wkey, tick, n, total, own, enter, w
     soon(minutes, i[y + Y_TRAVEL], node)
     soon(km, i[y + Y_TRAVEL], node)
     c = new_car(i, at)
-    if c < 0:
-        return
+    room = c >= 0
+    if not room:
+        c = spare_car(i, at)
     b = at[CAR] + c * N_CAR
     persona = pick(cf, at[K_WALKCUM], at[N_P], u01(key, tick, n, 1))
     flags = draw_person(i, u, cf, ci, at, b, key, tick, n, persona) | B_WALKIN
@@ -371,7 +372,8 @@ def walkin(f, i, u, cf, ci, at, minutes, km, wkey, tick, n, total, own, enter, w
     if s >= 0:
         trip = travel_minutes(minutes, row, node, s, traffic)
     if trip >= NO_ROUTE:
-        free_car(i, at, c)
+        if room:
+            free_car(i, at, c)
         return
     wh = travel_wh(km, cf, at, row, node, s, v)
     if wh > i[b + C_SOC_BP] / 10.0 * cf[at[K_BATT] + v]:
@@ -386,8 +388,11 @@ def walkin(f, i, u, cf, ci, at, minutes, km, wkey, tick, n, total, own, enter, w
     soc, target = i[b + C_SOC_BP] / 10000.0, i[b + C_TGT_BP] / 10000.0
     held = own_minutes(cf, ci, at, v, s, soc, target, 150.0)
     i[b + C_OWN] = int(held)
-    begin_route(i, at, b, c, s, now, int(trip), int(wh))
-    enter[minute, 0] += 1
+    if room:
+        begin_route(i, at, b, c, s, now, int(trip), int(wh))
+        enter[minute, 0] += 1
+    else:
+        book_loss(f, i, cf, ci, at, b, now, False)
     if which == EVERYBODY:
         f[at[TK] + T_WALK] += 1.0
     if tick >= 0 and which == EVERYBODY:

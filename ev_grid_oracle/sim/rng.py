@@ -72,13 +72,17 @@ def exp_neg(x):  # type: ignore[no-untyped-def]
     return total
 
 
+MOST_DRAWN = 2000
+"""No Poisson draw is above this."""
+
+
 @inlined
 def poisson(mean, u):  # type: ignore[no-untyped-def]
     """Poisson count by inversion of one uniform; means up to about 300."""
     p = exp_neg(mean)
     cumulative = p
     k = 0
-    while u > cumulative and k < 2000:
+    while u > cumulative and k < MOST_DRAWN:
         k += 1
         p *= mean / k
         cumulative += p

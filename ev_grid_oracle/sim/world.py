@@ -29,7 +29,7 @@ from ev_grid_oracle.sim.start import mark_tables, warm_up
 
 SNAPSHOT_MAGIC = b"EVGS"
 SNAPSHOT_VERSION = 1
-SIM_VERSION = 1
+SIM_VERSION = 2
 _HEADER = struct.Struct("<4sHH16sIIII")
 
 
@@ -148,6 +148,7 @@ class World:
         self.scratch = Scratch.of(self.layout)
         self.link_to = pack.roads.link_to.astype(np.int32)
         self._yo = int(self.at[r.Y])
+        self.i[:, self._yo + r.Y_DONE] = 2  # nothing plays before its reset
         self._keep = np.zeros(r.N_Y, np.int32)
         self._known: set[tuple[bytes, bytes]] = set()
         self._city_tag = bytes.fromhex(pack.sha256)[:16]

@@ -1,8 +1,8 @@
 """The range one step's reward can lie in, from the maxima of a city pack.
 
 Nothing clips the reward, so the range is a bound that holds by construction, wide on purpose: every car the
-city can hold waits, is critical and is lost; every slot charges at once; base load stands at the top of its
-season, noise and events. A last step also carries the settle: up to 72 more ticks without new cars. The
+city can hold waits, is critical and is lost, and so is every one that finds it full; every slot charges at
+once; base load stands at the top of its season, noise and events. A last step also carries the settle: up to 72 more ticks without new cars. The
 declared range of `openenv.yaml` is this one, rounded outwards.
 """
 
@@ -18,6 +18,7 @@ from ev_grid_oracle.episode.answers import MAX_ANSWERS
 from ev_grid_oracle.reward import terms as t
 from ev_grid_oracle.schema.axes import SETTLE_TICKS, STEP_MINUTES
 from ev_grid_oracle.schema.enums import RATE_KW, EventKind
+from ev_grid_oracle.sim.rng import MOST_DRAWN
 
 F64 = npt.NDArray[np.float64]
 
@@ -46,7 +47,7 @@ def reward_range(city: CityPack) -> tuple[float, float]:
         + t.W_VOLT * STEP_MINUTES * len(city.grid.bus_ids)
         + t.W_RENEWABLE * kwh
     )
-    once = 2.0 * LOST_MIN * cars + t.PENALTY * (MAX_ANSWERS + _TICK_FLAGS + 1)
+    once = (1.0 + t.W_URGENCY) * LOST_MIN * (cars + MOST_DRAWN) + LOST_MIN * MOST_DRAWN + t.PENALTY * (MAX_ANSWERS + _TICK_FLAGS + 1)
     gain = (t.W_BELOW + t.W_RENEWABLE) * min(ticks * kwh, _fleet_kwh(city) + kwh)
     return -(ticks * per_tick + once) / n0, gain / n0
 

@@ -45,8 +45,8 @@ function legend(): HTMLElement {
   const ends = element("small", "", `${stationLoad.format(stationLoad.low)} – ${stationLoad.format(stationLoad.high)}`);
   return element(
     "div", "cinema-legend", "", element("span", "", `${stationLoad.title} `), bar, ends, ...kinds,
-    element("span", "cinema-stress", "◯ more cars than slots"),
-    element("small", "cinema-note", "Houses and trees are scenery, wires a scheme; all else is the city's."),
+    element("span", "cinema-stress", "◯ more cars than slots  ▪ feeder at its limit"),
+    element("small", "cinema-note", "Houses, trees and shores are scenery, wires a scheme."),
   );
 }
 

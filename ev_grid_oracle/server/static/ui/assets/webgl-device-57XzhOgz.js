@@ -1,1 +1,0 @@
-export{t as WebGLDevice}from"./stage-BBIomtKn.js";

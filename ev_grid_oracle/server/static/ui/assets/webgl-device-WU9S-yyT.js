@@ -1,0 +1,1 @@
+export{t as WebGLDevice}from"./stage-BP8ZKk7c.js";
