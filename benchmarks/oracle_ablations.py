@@ -40,11 +40,12 @@ VARIANTS: dict[str, tuple[SmallProfile, dict[str, Any]]] = {
     "no GRPO": (QUARTER, {"steps": 0}),
     "rewards scaled by the group's deviation": (replace(QUARTER, scale_rewards=True), {}),
     "uniform instead of curriculum": (QUARTER, {"uniform": True}),
+    "whole-city look-ahead, 8 ticks": (replace(QUARTER, city_ticks=8), {}),
+    "whole-city look-ahead, 1 tick": (replace(QUARTER, city_ticks=1), {}),
     "own cost only": (replace(QUARTER, others=0.0), {}),
     "the final choice as the only label": (replace(QUARTER, warm=replace(FULL.warm, only_final=True)), {}),
     "no prediction block": (replace(QUARTER, warm=replace(FULL.warm, predict=False)), {}),
 }
-"""Whole-city look-ahead as reward is not among them: the labels come from the station's own futures only."""
 SCORED = ("composite_car_minutes", "overload_kva_min", "walkin_minutes_to_charged", "minutes_to_charged")
 
 
@@ -99,7 +100,8 @@ def train(out: Path, name: str) -> tuple[Path, float]:
     folder, first = folder_of(out, name), folder_of(out, FIRST)
     if folder != first and profile.others == FULL.others:
         same = profile.warm == FULL.warm
-        share(first, folder, ("warm.npz", "valid.npz", *(("warm-0", "fresh-0.npz") if same else ())))
+        fresh = ("fresh-0.npz",) if profile.city_ticks == FULL.city_ticks else ()
+        share(first, folder, ("warm.npz", "valid.npz", *(("warm-0", *fresh) if same else ())))
     report = small_run.run(profile, out=folder, **options)
     kind = "warm-0" if options.get("steps") == 0 else f"model-0{'-uniform' if options.get('uniform') else ''}"
     return folder / kind, float(report["seconds"])

@@ -28,6 +28,8 @@ from ev_grid_oracle.policies.registry import make_policy
 from ev_grid_oracle.schema import rows as r
 from ev_grid_oracle.schema.axes import DEFAULT_TICKS
 from ev_grid_oracle.schema.enums import ActionKind
+from ev_grid_oracle.sim.world import World
+from ev_grid_oracle.training.small_city_ahead import CityAhead
 from ev_grid_oracle.training.small_teacher import Teacher, routed
 
 ENVIRONMENTS = 16
@@ -106,6 +108,7 @@ class Collector:
         keep: share of car decisions that is written down.
         others: names of the policies that play the off-policy half, or makers of them.
         futures: of the planner's costs.
+        city_ticks: H > 0: lines cost what H ticks of the whole city cost (`small_city_ahead`), an ablation.
     """
 
     def __init__(
@@ -120,6 +123,7 @@ class Collector:
         player: Callable[[], Policy] | None = None,
         world_every: int = 7,
         weight_of_others: float = 1.0,
+        city_ticks: int = 0,
     ) -> None:
         self.city, self.seed, self.keep, self.futures, self.ticks = city, seed, keep, futures, ticks
         self.others, self.on_policy, self.player, self.world_every = (
@@ -131,6 +135,7 @@ class Collector:
         self.packed = packed(city)
         self.eyes = Eyes(self.packed)
         self.teacher = Teacher(futures, weight_of_others)
+        self.ahead = CityAhead(city, city_ticks) if city_ticks > 0 else None
 
     def blocks(self, weights: Sequence[float] | None = None) -> Iterator[Decisions]:
         """Blocks of `ENVIRONMENTS` evenings without end; `weights` of the scenarios (uniform without)."""
@@ -189,7 +194,7 @@ class Collector:
                 for found in self.teacher.reliefs(o, self.eyes):
                     kept.relief(found.question.ids, found.cost)
                 count = self.teacher.answer(o, plan)
-                self._cars(o, plan, count, scenarios[e], rng, kept)
+                self._cars(batch.world, e, o, plan, count, scenarios[e], rng, kept)
                 player = players[e]
                 if player is None:
                     batch.answers[e] = plan
@@ -208,8 +213,8 @@ class Collector:
         return kept.decisions()
 
     def _cars(
-        self, o: F64, plan: I32, count: int, scenario: int, rng: np.random.Generator, kept: _Kept
-    ) -> None:
+        self, world: World, e: int, o: F64, plan: I32, count: int, scenario: int, rng: np.random.Generator, kept: _Kept
+    ) -> None:  # fmt: skip
         place = {int(q): k for k, q in enumerate(self.eyes.pending(o)[:, r.P_SEQ])}
         for j in range(count):
             if plan[j, r.D_KIND] == ActionKind.LOAD_SHIFT or rng.random() >= self.keep:
@@ -218,7 +223,10 @@ class Collector:
             if not len(question.stations):
                 continue
             label = self.teacher.labels(o, plan, count, j, self.eyes, question.stations, question.may_defer)
-            kept.car(question.ids, label.cost, label.defer, label.why, scenario)
+            cost = label.cost
+            if self.ahead is not None:
+                cost = self.ahead.costs(world, e, plan, count, j, question)
+            kept.car(question.ids, cost, label.defer, label.why, scenario)
 
     @staticmethod
     def _mixed(o: F64, plan: I32, count: int, out: I32, drawn: int, rng: np.random.Generator) -> int:

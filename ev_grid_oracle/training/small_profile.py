@@ -21,6 +21,7 @@ class SmallProfile:
         steps, groups: optimiser steps of `groups` groups each.
         scale_rewards: divide rewards by the group's deviation (an ablation).
         others: weight of the harm to others in the labels (0: own cost only, an ablation).
+        city_ticks: H > 0: the reinforcement learning's costs are those of H ticks of the whole city (an ablation).
         check_every: steps between two validations; check_seeds evenings a scenario.
     """
 
@@ -40,6 +41,7 @@ class SmallProfile:
     reliefs: int = 0
     scale_rewards: bool = False
     others: float = 1.0
+    city_ticks: int = 0
     check_every: int = 40
     check_seeds: int = 3
     ticks: int = 48

@@ -163,6 +163,8 @@ def _grpo(
             profile.ticks,
             on_policy=0.2,
             player=lambda: oracle_at(warm),
+            weight_of_others=profile.others,
+            city_ticks=profile.city_ticks,
         )
         collect(collector, profile.fresh).save(fresh)
     folder = out / f"grpo-{name}"
