@@ -4,7 +4,8 @@
     python benchmarks/leaderboard.py --add result.json   add the policies of a result of evgrid eval, after a full check
     python benchmarks/leaderboard.py --page              only write docs/leaderboard.md again
 
-Writes artifacts/leaderboard.json and docs/leaderboard.md.
+Writes artifacts/leaderboard.json and docs/leaderboard.md. All rows are of one code: adding a result drops the rows of
+an older code, and says so; a result of another code than the present one is refused.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ev_grid_oracle.city import load_city
-from ev_grid_oracle.evaluation.leaderboard import SCHEMA, EntryError, entries_of, merged
+from ev_grid_oracle.evaluation.leaderboard import SCHEMA, EntryError, entries_of, merged, origin, told_of
 from ev_grid_oracle.evaluation.leaderboard_page import page
 from ev_grid_oracle.evaluation.leaderboard_split import SPLIT
 from ev_grid_oracle.evaluation.receipts_read import read_claims
@@ -25,7 +26,7 @@ from ev_grid_oracle.evaluation.runner import Plan, evaluate
 from ev_grid_oracle.evaluation.writing import to_json, write_atomic
 from ev_grid_oracle.schema.errors import EVGridError
 
-POLICIES = "baseline,greedy_counting,planner"
+POLICIES = "baseline,greedy_counting,oracle,planner"
 
 
 def play(policies: tuple[str, ...], work: Path, workers: int) -> Path:
@@ -69,8 +70,12 @@ def run(args: argparse.Namespace) -> None:
         result = args.add or play(tuple(args.policies.split(",")), args.work, args.workers)
         print(f"playing every episode of {result} again", flush=True)
         new = entries_of(read_claims(result))
-    entries = merged(old, new)
-    document = {"schema": SCHEMA, "split": SPLIT.__dict__, "entries": entries}
+    entries, dropped = merged(old, new)
+    for sentence in told_of(dropped):
+        print(sentence, flush=True)
+    document = {
+        "schema": SCHEMA, "split": SPLIT.__dict__, "entries": entries, "provenance": origin(entries),
+    }  # fmt: skip
     write_atomic(args.out, to_json(document))
     write_atomic(args.doc, page(json.loads(args.out.read_text(encoding="utf-8"))["entries"]))
     print(args.doc.read_text(encoding="utf-8"))

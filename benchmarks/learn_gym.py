@@ -36,13 +36,16 @@ from ev_grid_oracle.city.packed import packed
 from ev_grid_oracle.episode.batch import Batch
 from ev_grid_oracle.episode.options import resolve
 from ev_grid_oracle.evaluation.provenance import provenance
+from ev_grid_oracle.evaluation.writing import to_json, write_atomic
 from ev_grid_oracle.interfaces.openenv.tasks import split_seeds
 from ev_grid_oracle.interfaces.sb3_env import SB3VecEnv
 from ev_grid_oracle.interfaces.spaces import SLOTS, GymLayout, layout_of
 from ev_grid_oracle.interfaces.vector_env import EVGridVectorEnv
 from ev_grid_oracle.schema.axes import DEFAULT_TICKS
+from ev_grid_oracle.viz.figures_style import BLUE, SKY, new_figure, png, style, title_legend, write_png
 
 F64 = npt.NDArray[np.float64]
+SCHEMA = "evgrid.gym_learning/1"
 HIDDEN = 48
 
 
@@ -167,28 +170,33 @@ def gain(ours: F64, theirs: F64) -> dict[str, float]:
     return {"mean": mean, "low": mean - half, "high": mean + half, "wins": int((d > 0).sum()), "of": len(d)}
 
 
-def draw(points: list[dict[str, float]], means: dict[str, float], path: Path) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
-    fig, ax = plt.subplots(figsize=(8, 4.5), dpi=120)
-    for key, label in (
-        ("exploring", "exploring, last 100 episodes"),
-        ("held_out", "best choices, validation evenings"),
-    ):
-        seen = [p for p in points if key in p]
-        ax.plot([p["steps"] for p in seen], [p[key] for p in seen], label=f"MaskablePPO, {label}")
-    for (name, value), style in zip(means.items(), ("-", ":", "--", "-."), strict=True):
-        if name != "learned":
-            ax.axhline(value, linestyle=style, color="0.4", label=f"{name}, held-out evenings")
-    ax.set_xlabel("environment steps (ticks)")
-    ax.set_ylabel("episode reward (car-minutes / N0)")
-    ax.set_title("EVGrid-v0: a stock learner on the reference evening")
-    ax.legend(fontsize=8, loc="lower right")
-    fig.tight_layout()
-    fig.savefig(path)
+def draw(report: dict[str, Any], path: Path) -> None:
+    """The curve beside the held-out means, in the suite's style; the file carries the report's provenance."""
+    points, means = report["curve"], report["mean_episode_reward"]
+    caption = (
+        f"Lines: means of n = {report['held_out_evenings']} held-out evenings (test and validation splits). Exploring: mean of the "
+        f"last 100 training episodes. Best choices: n = {len(split_seeds('validation'))} validation evenings. Learner's seed "
+        f"{report['seed']}, {report['steps']:,} steps, city {report['provenance']['city']['id']}."
+    )  # fmt: skip
+    with style():
+        named = {
+            "exploring": ("MaskablePPO, exploring", SKY),
+            "held_out": ("MaskablePPO, best choices", BLUE),
+        }
+        others = {name: value for name, value in means.items() if name != "learned"}
+        legend = [*(label for label, _ in named.values()), *others]
+        fig = new_figure(3.6, "EVGrid-v0: a stock learner on the reference evening", caption, legend)
+        ax = fig.subplots()
+        lines = []
+        for key, (_, colour) in named.items():
+            seen = [p for p in points if key in p]
+            lines += ax.plot([p["steps"] for p in seen], [p[key] for p in seen], color=colour)
+        for value, dashes in zip(others.values(), (":", "--", "-."), strict=True):
+            lines.append(ax.axhline(value, linestyle=dashes, color="0.4"))
+        ax.set_xlabel("environment steps (ticks)")
+        ax.set_ylabel("episode reward (car-minutes / N0)")
+        title_legend(fig, lines, legend)
+        write_png(path, png(fig, report["provenance"]))
 
 
 def main() -> int:
@@ -221,16 +229,16 @@ def main() -> int:
     totals |= {name: rule(city, seeds, name, args.ticks) for name in ("baseline", "greedy_counting")}
     means = {name: float(v.mean()) for name, v in totals.items()}
     gains = {name: gain(totals["learned"], v) for name, v in totals.items() if name != "learned"}
-    report = {
-        "task": "EVGrid-v0", "algorithm": "sb3_contrib.MaskablePPO", "seed": args.seed, "steps": args.steps,
+    report: dict[str, Any] = {
+        "schema": SCHEMA, "task": "EVGrid-v0", "algorithm": "sb3_contrib.MaskablePPO", "seed": args.seed, "steps": args.steps,
         "train_seconds": round(seconds, 1), "threads": args.threads, "held_out_evenings": len(seeds),
         "mean_episode_reward": means, "paired_gain_of_learned": gains, "curve": curve.points,
         "learner": {name: version(name) for name in ("torch", "stable-baselines3", "sb3-contrib", "gymnasium")},
         "provenance": provenance(city),
     }  # fmt: skip
     args.out.mkdir(parents=True, exist_ok=True)
-    (args.out / "gym_learning.json").write_text(json.dumps(report, indent=1) + "\n")
-    draw(curve.points, means, args.out / "gym_learning.png")
+    write_atomic(args.out / "gym_learning.json", to_json(report))
+    draw(report, args.out / "gym_learning.png")
     print(json.dumps({"train_seconds": report["train_seconds"], "mean": means, "gain": gains}, indent=1))
     return 0 if gains["random"]["low"] > 0 else 1
 

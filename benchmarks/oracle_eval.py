@@ -7,7 +7,8 @@ Plays the evenings of the evaluation (seeds SeedSequence(1, spawn_key=(index,)),
 scenario; episodes already in the work file are not played again. Writes artifacts/oracle_eval.json: composite, reward
 and KPIs by scenario with paired differences and 95 % intervals, pooled t, Holm-corrected p; in per cent of the whole
 and of the avoidable car-minutes; answers, refused and invalid ones; latency; the forecast against persistence and the
-clock. Labels in the work file other than `oracle` (a warm start, another seed) stand in the same tables.
+clock. Labels in the work file other than `oracle` (a warm start, another seed) stand in the same tables; `clairvoyant`, where it was
+borrowed, in one of its own.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ from ev_grid_oracle.schema.action import SimulationPrediction, StationForecast
 SEED = 1
 BLOCK = 16
 RULES = ("baseline", "greedy_counting", "planner")
+BOUND = "clairvoyant"
+"""The offline search on the true future; it stands for fewer evenings, so it has a table of its own."""
 KEYS = (
     "composite_car_minutes", "avoidable_car_minutes", "total_reward", "minutes_to_charged",
     "walkin_minutes_to_charged", "lost", "overload_kva_min", "overload_minutes",
@@ -103,7 +106,7 @@ def borrow(city: CityPack, path: Path, args: argparse.Namespace, have: Records) 
     theirs = {
         key: v
         for key, v in read(path).items()
-        if key[0] in RULES and key[2] < args.episodes and key not in have
+        if key[0] in (*RULES, BOUND) and key[2] < args.episodes and key not in have
     }
     for name in RULES:
         for scenario in city.scenarios:
@@ -181,6 +184,31 @@ def compare(have: Records, scenarios: list[str], name: str, against: str) -> dic
         for s, row, p in zip(scenarios, found, holm([row["p"] for row in found]), strict=True):
             out["scenarios"].setdefault(s, {})[key] = {**row, "p_holm": p}
     return out
+
+
+def with_bound(have: Records, names: list[str]) -> dict[str, Any] | None:
+    """Everybody on the evenings that `clairvoyant` was played on: means, and the share of its gain over greedy_counting."""
+    evenings = sorted((s, k) for (p, s, k) in have if p == BOUND)
+    everybody = sorted({p for p, _, _ in have if all((p, s, k) in have for s, k in evenings)})
+    if not evenings or not {"greedy_counting", BOUND} <= set(everybody):
+        return None
+
+    def column(policy: str, key: str) -> np.ndarray:
+        return np.array([have[policy, s, k][key] for s, k in evenings])
+
+    key = "composite_car_minutes"
+    room = float((column("greedy_counting", key) - column(BOUND, key)).mean())
+    return {
+        "n": len(evenings), "evenings_a_scenario": len(evenings) / len(names),
+        "means": {p: {k: float(column(p, k).mean()) for k in KEYS} for p in everybody},
+        "per_cent_of_the_room": {
+            p: 100.0 * float((column("greedy_counting", key) - column(p, key)).mean()) / room for p in everybody
+        },
+        "against_clairvoyant": {
+            p: paired(column(p, key), column(BOUND, key), column(BOUND, "avoidable_car_minutes"))
+            for p in everybody if p != BOUND
+        },
+    }  # fmt: skip
 
 
 def speed(city: CityPack, policy: SmallOracle) -> dict[str, float]:
@@ -297,7 +325,7 @@ def main() -> None:
         return
     have = {key: values for key, values in have.items() if key[2] < args.episodes}
     names = [s.name for s in city.scenarios]
-    labels = sorted({p for p, _, _ in have} - set(RULES))
+    labels = sorted({p for p, _, _ in have} - {*RULES, BOUND})
     policy = SmallOracle(net=Net(args.model))
     report: dict[str, Any] = {
         "schema": "evgrid.oracle_eval.1",
@@ -305,7 +333,7 @@ def main() -> None:
         "model_hash": policy.model_hash,
         "means": {
             p: {k: float(np.mean([v[k] for (q, _, _), v in have.items() if q == p])) for k in KEYS}
-            for p in sorted({q for q, _, _ in have})
+            for p in sorted({q for q, _, _ in have} - {BOUND})
         },
         "answers": {
             p: {
@@ -318,6 +346,7 @@ def main() -> None:
             p: {b: compare(have, names, p, b) for b in (*RULES, *labels) if b != p}
             for p in [*labels, "planner"]
         },
+        "with_clairvoyant": with_bound(have, names),
         "provenance": provenance(city),
     }
     if not args.compare_only:

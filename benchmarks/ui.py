@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import hashlib
 import json
 import shutil
 import sys
@@ -21,9 +22,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "web"))
 from playwright.sync_api import Page, sync_playwright
 from web_visit import NO_GRAPHICS, serving
 
+from ev_grid_oracle.city.load import load_city
+from ev_grid_oracle.evaluation.provenance import provenance
 from ev_grid_oracle.evaluation.writing import to_json, write_atomic
 from ev_grid_oracle.server.settings import Settings, read_settings
 
+SCHEMA = "evgrid.bench_ui/1"
 ARGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -80,6 +84,16 @@ def sizes(ui: Path) -> dict[str, float]:
         "worker_kb_gz": round(worker, 1),
         "build_mb": round(whole, 2),
     }
+
+
+def build_hash(ui: Path) -> str:
+    """sha256 over name and bytes of every file of the build: what was measured is this page, whatever the code says."""
+    h = hashlib.sha256()
+    for path in sorted(p for p in ui.rglob("*") if p.is_file()):
+        data = path.read_bytes()
+        h.update(f"{path.relative_to(ui).as_posix()}\0{len(data)}\0".encode())
+        h.update(data)
+    return h.hexdigest()
 
 
 def opened(page: Page, url: str) -> None:
@@ -140,9 +154,11 @@ def main() -> None:
     ui = read_settings({}).ui
     if ui is None:
         raise SystemExit("The command center is not built: npm --prefix web ci && npm --prefix web run build")
-    figures: dict[str, Any] = {"size": sizes(ui)}
-    with serving(Settings(ui=ui)) as base:
+    settings = Settings(ui=ui)
+    figures: dict[str, Any] = {"schema": SCHEMA, "build_sha256": build_hash(ui), "size": sizes(ui)}
+    with serving(settings) as base:
         figures |= measure(base, given.week, given.minutes)
+    figures["provenance"] = provenance(load_city(settings.city))
     print(json.dumps(figures, indent=2))
     if given.out:
         write_atomic(given.out, to_json(figures))

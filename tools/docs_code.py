@@ -113,7 +113,8 @@ def _command(path: str, command: object) -> Iterable[str]:
     if children is not None:
         for name in sorted(children):
             yield from _command(f"{path} {name}", children[name])
-        return
+        if not getattr(command, "invoke_without_command", False) or path == "evgrid":
+            return
     yield f"## `{path}`\n\n"
     help_text = inspect.cleandoc(getattr(command, "help", None) or "")
     epilog = getattr(command, "epilog", None)

@@ -4,7 +4,8 @@
 
 Each stage becomes a folder; COPY, ENV, WORKDIR and RUN do there what they say, `pip`, `python` and console
 scripts being those of a new virtual environment. What only an engine can do (users, base images) is printed as
-skipped. `--probe` then starts the image's own command and asks `/health`, `/ui/`, `/reset` and `/step`.
+skipped. What the image would hold is listed, and junk in it is a fault. `--probe` then starts the image's own command,
+measures how long it takes to become healthy and asks `/health`, `/ui/`, `/reset` and `/step`. Exit code 1: a fault.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 ONLY_AN_ENGINE = ("useradd ",)
 MOST_STARTUP_S = 300.0
+COLD_START_AIM_S = 15.0
+JUNK = ("tests", "artifacts", "runs", "benchmarks", "node_modules", ".git", ".venv", ".env", "build", "dist")
+"""Names that no folder of the project may have in the image."""
 
 
 def instructions(text: str) -> Iterator[tuple[str, str]]:
@@ -146,6 +150,35 @@ def build(folder: Path) -> Stage:
     return stage
 
 
+def contents(stage: Stage) -> tuple[list[str], list[str]]:
+    """Lines that list the image, and paths of the project's parts that should not be in it."""
+    (package,) = stage.root.glob("venv/lib/python*/site-packages/ev_grid_oracle")
+    lines, junk = [], []
+    for name, top in (("/app", stage.at("/app")), ("site-packages/ev_grid_oracle", package)):
+        files = sorted(p for p in top.rglob("*") if p.is_file())
+        found = [p for p in files if set(p.relative_to(top).parts) & set(JUNK)]
+        junk += [f"{name}/{p.relative_to(top)}" for p in found]
+        folders: dict[str, list[int]] = {}
+        for path in files:
+            first, *rest = path.relative_to(top).parts
+            folders.setdefault(f"{first}/" if rest else first, []).append(path.stat().st_size)
+        lines += [f"{sum(v):>12,}  {name}/{k} ({len(v)} files)" for k, v in sorted(folders.items())]
+    for name, top in (("compiled kernels", stage.at("/home/user")), ("site-packages", package.parent)):
+        sizes = [p.stat().st_size for p in top.rglob("*") if p.is_file()]
+        lines.append(f"{sum(sizes):>12,}  {name} ({len(sizes)} files)")
+    kept = sorted(p.name.partition("-")[0] for p in package.parent.glob("*.dist-info"))
+    return [*lines, f"{len(kept)} distributions: {', '.join(kept)}"], junk
+
+
+def processor_s(pid: int) -> float | None:
+    """Processor time that a process has used, where the system tells; it does not depend on what else runs."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return (int(fields[11]) + int(fields[12])) / float(os.sysconf("SC_CLK_TCK"))
+
+
 def probe(stage: Stage) -> dict[str, object]:
     """Start the image's command on a free port and ask it; seconds to healthy and the replies' states."""
     with socket.socket() as free:
@@ -176,14 +209,19 @@ def probe(stage: Stage) -> dict[str, object]:
                 if server.poll() is not None or time.monotonic() - begun > MOST_STARTUP_S:
                     raise SystemExit("the image's command did not become healthy") from None
                 time.sleep(0.2)
-        healthy_s = time.monotonic() - begun
+        healthy_s, healthy_cpu_s = time.monotonic() - begun, processor_s(server.pid)
         first = time.monotonic()
         replies = {
             "/ui/": ask("/ui/"),
             "/reset": ask("/reset", {"seed": 7}),
             "/step": ask("/step", {"action": {"text": ""}}),
         }
-        return {"healthy_s": healthy_s, "first_step_s": time.monotonic() - first, "replies": replies}
+        return {
+            "healthy_s": healthy_s,
+            "healthy_cpu_s": healthy_cpu_s,
+            "first_step_s": time.monotonic() - first,
+            "replies": replies,
+        }
     finally:
         server.terminate()
         server.wait(timeout=30)
@@ -201,14 +239,20 @@ def main() -> int:
         print(f"{asked.folder} is not empty: name a new folder", file=sys.stderr)
         return 3
     stage = build(asked.folder.resolve())
-    app = stage.at("/app")
-    print("left in /app:", ", ".join(sorted(p.name for p in app.iterdir())))
+    lines, junk = contents(stage)
+    print("\n".join(lines))
+    for path in junk:
+        print(f"junk in the image: {path}", file=sys.stderr)
     if not asked.probe:
-        return 0
+        return int(bool(junk))
     found = probe(stage)
     print(json.dumps(found, indent=2))
+    print(
+        f"healthy after {found['healthy_s']:.1f} s (aim {COLD_START_AIM_S:.0f} s), "
+        f"{found['healthy_cpu_s'] or 0.0:.1f} s of them processor time; load {os.getloadavg()[0]:.1f}"
+    )
     replies = found["replies"]
-    return int(not isinstance(replies, dict) or any(code != 200 for code in replies.values()))
+    return int(bool(junk) or not isinstance(replies, dict) or any(code != 200 for code in replies.values()))
 
 
 if __name__ == "__main__":

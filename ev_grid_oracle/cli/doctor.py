@@ -34,6 +34,17 @@ OPTIONAL = {
 }
 """Modules that are not needed to run, and the extra that brings them."""
 
+WHAT_FOR = {
+    "server": "the OpenEnv service and the command center",
+    "gym": "Gymnasium and PettingZoo environments",
+    "oracle": "the small language model behind the policy oracle",
+    "train": "evgrid train, and language models on this machine",
+    "viz": "figures, Gradio page, Pygame map and film",
+    "scale": "Parquet stores and Ray",
+    "grid": "other power-flow solvers, as referees",
+    "dev": "tests and checks",
+}
+"""What an extra is for."""
 
 EXAMPLE = "Example: evgrid doctor --json"
 
@@ -96,6 +107,9 @@ def doctor(json: Json = False) -> None:
             typer.echo(f"{'ok  ' if c['ok'] else 'FAIL'}  {c['check']}: {c['detail']}")
         for module, state in extras.items():
             typer.echo(f"      optional {module}: {state}")
+        lacking = {OPTIONAL[module] for module, state in extras.items() if state != "installed"}
+        for extra in (e for e in WHAT_FOR if e in lacking):
+            typer.echo(f'      for {WHAT_FOR[extra]}: pip install "openenv-ev-grid-oracle[{extra}]"')
         typer.echo("All is well." if ok else "Something is wrong: see FAIL above.")
     if not ok:
         raise typer.Exit(1)

@@ -7,14 +7,20 @@ from typing import Annotated
 
 import typer
 
+from ev_grid_oracle.cli import push
 from ev_grid_oracle.cli.options import Json
 from ev_grid_oracle.evaluation.writing import to_json
 
 EXAMPLE = "Example: evgrid train --profile cpu-small --out runs/oracle"
 BIG = "t4-qwen3b"
 
+app = typer.Typer(invoke_without_command=True)
+app.command("push", epilog=push.EXAMPLE)(push.push)
 
+
+@app.callback(epilog=EXAMPLE)
 def train(
+    context: typer.Context,
     profile: Annotated[
         str,
         typer.Option(
@@ -47,9 +53,19 @@ def train(
     model: Annotated[
         str | None, typer.Option("--model", help="t4-qwen3b: another base, a folder or Hub id.")
     ] = None,
+    report_to: Annotated[
+        str,
+        typer.Option(
+            "--report-to",
+            help="tensorboard (a log in the run's folder); wandb or trackio beside it; or none.",
+            autocompletion=lambda: ["tensorboard", "wandb", "trackio", "none"],
+        ),
+    ] = "tensorboard",
     json: Json = False,
 ) -> None:
     """Train a dispatcher: data from the planner, warm start, GRPO, export and checks."""
+    if context.invoked_subcommand is not None:
+        return
 
     def tell(text: str) -> None:
         typer.echo(text, err=True)
@@ -57,7 +73,16 @@ def train(
     if profile == BIG:
         from ev_grid_oracle.training.big import OUT, run
 
-        report = run(dry_run, out=out or OUT, steps=steps, seed=seed, resume=resume, model=model, tell=tell)
+        report = run(
+            dry_run,
+            out=out or OUT,
+            steps=steps,
+            seed=seed,
+            resume=resume,
+            model=model,
+            report_to=report_to,
+            tell=tell,
+        )
     else:
         from ev_grid_oracle.training import small_run
 
@@ -68,6 +93,7 @@ def train(
             uniform=uniform,
             threads=threads,
             steps=steps,
+            report_to=report_to,
             tell=tell,
         )
     if json:

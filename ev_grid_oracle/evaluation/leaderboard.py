@@ -3,6 +3,9 @@
 An entry's file is read as `evgrid verify` reads it and every episode is played again, from its receipt or by its policy.
 Differences are paired with the baseline of the same file; the interval is over seeds (Student's t on the mean over the
 scenarios of each seed), since evenings that share a seed are not independent.
+
+All rows are of one code (`provenance.code_hash`), one city and one split. A result of another code than the present
+one is refused; when one of the present code is added, rows of an older code are dropped, for they do not compare.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from dataclasses import asdict
 from ev_grid_oracle.evaluation.fairness import spread
 from ev_grid_oracle.evaluation.leaderboard_split import SPLIT, Split
 from ev_grid_oracle.evaluation.paired import difference
+from ev_grid_oracle.evaluation.provenance import code_hash
 from ev_grid_oracle.evaluation.receipts_check import check_claims
 from ev_grid_oracle.evaluation.receipts_read import Claims
 from ev_grid_oracle.evaluation.values import Values, better_side
@@ -81,9 +85,16 @@ def entries_of(
     """One entry for each policy of a result, the baseline too, after every episode was played again.
 
     Raises:
-        EntryError: it is not of the split, something in it is not true, or an episode cannot be played again.
+        EntryError: it is not of the split or of the present code, something in it is not true, or an episode
+            cannot be played again.
     """
     check_split(claims, split)
+    about = claims.provenance
+    if about.get("code_sha256") != code_hash():
+        raise EntryError(
+            f"The result was played with code {_short(about.get('code_sha256'))}, and this is {_short(code_hash())}.",
+            f"Play it again with this code: {command(split)}",
+        )
     verdict = check_claims(claims, None, progress)
     if not verdict.ok:
         raise EntryError(
@@ -91,13 +102,13 @@ def entries_of(
         )
     if verdict.unchecked:
         raise EntryError(f"{verdict.unchecked} episodes have no receipt.", command(split))
-    about = claims.provenance
     shared: Entry = {
         "split": split.name,
         "city_sha256": claims.city.sha256,
         "code_sha256": about.get("code_sha256"),
         "policies_sha256": about.get("policies_sha256"),
         "commit": about.get("commit"),
+        "command": about.get("command"),
         "replayed_from_receipts": verdict.by_receipt,
         "replayed_by_policy": verdict.by_policy,
     }
@@ -106,6 +117,10 @@ def entries_of(
         by_policy[e.policy].append(e)
     base = by_policy[REFERENCE]
     return [{**_entry(name, rows, base), **shared} for name, rows in by_policy.items()]
+
+
+def _short(digest: object) -> str:
+    return str(digest)[:12] if digest else "of no hash"
 
 
 def _entry(name: str, rows: Sequence[Episode], base: Sequence[Episode]) -> Entry:
@@ -159,15 +174,47 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 def merged(
     old: Sequence[Mapping[str, object]], new: Sequence[Mapping[str, object]], split: Split = SPLIT
-) -> list[Entry]:
-    """All entries, a new one in the place of an old one of the same policy; best composite first.
+) -> tuple[list[Entry], list[Entry]]:
+    """The rows that stand, best composite first, and the old ones that are dropped: those of another code than `new`.
+
+    A new row takes the place of an old one of the same policy; that one counts as neither.
 
     Raises:
-        EntryError: entries are of another city or split: they do not compare.
+        EntryError: entries are of another city or split, or those to be kept of several codes: they do not compare.
     """
     kept = {str(e["policy"]): dict(e) for e in [*old, *new]}
     if len({(e["split"], e["city_sha256"]) for e in kept.values()}) > 1 or any(
         e["split"] != split.name for e in kept.values()
     ):
         raise EntryError("The leaderboard holds entries of another city or split.", "Start a new file.")
-    return sorted(kept.values(), key=lambda e: (float(e["means"][KEY]), str(e["policy"])))  # type: ignore[index]
+    codes = {e["code_sha256"] for e in (new or kept.values())}
+    if len(codes) > 1:
+        raise EntryError("The entries are of several codes.", "Play them again with one.")
+    dropped = [kept.pop(name) for name in list(kept) if kept[name]["code_sha256"] not in codes]
+    return sorted(kept.values(), key=lambda e: (float(e["means"][KEY]), str(e["policy"]))), dropped  # type: ignore[index]
+
+
+def told_of(dropped: Sequence[Mapping[str, object]]) -> list[str]:
+    """A sentence for every row that `merged` dropped."""
+    return [
+        f"Row {e['policy']!r} was dropped: it is of code {_short(e['code_sha256'])}. Play it again with this code."
+        for e in dropped
+    ]
+
+
+def origin(entries: Sequence[Mapping[str, object]], split: Split = SPLIT) -> dict[str, object]:
+    """`provenance` of the whole file: what its rows, all of one code and city, came from; {} without rows.
+
+    Rows may come from several runs and commits, and policies of their own: `commit` is None then, and each row has its own.
+    """
+    if not entries:
+        return {}
+    commits, commands = (
+        list(dict.fromkeys(e[k] for e in entries if e.get(k))) for k in ("commit", "command")
+    )
+    return {
+        "command": "; ".join(map(str, commands)) or None,
+        "commit": commits[0] if len(commits) == 1 else None,
+        "city": {"id": split.city, "sha256": entries[0]["city_sha256"]},
+        "code_sha256": entries[0]["code_sha256"],
+    }

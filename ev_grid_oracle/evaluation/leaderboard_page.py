@@ -98,7 +98,10 @@ def page(entries: Sequence[Mapping[str, object]], split: Split = SPLIT) -> str:
         "2. Check it as we do: `evgrid verify result.json --all` must say `true`.",
         "3. `python benchmarks/leaderboard.py --add result.json` plays every episode again from the answers in the file, refuses it if "
         "one digest, reward or KPI differs, and writes the row here and in `artifacts/leaderboard.json`. Send both with the result.", "",
-        "Do not train on these seeds (`evaluation.leaderboard_split.is_leaderboard`). They are in none of the task API's splits.", "",
+        "All rows are of one code (`provenance.code_sha256`): a result of another code is refused, and when the code that decides an "
+        "evening has changed, the next result drops the rows of the older one, since they do not compare.", "",
+        "Do not train on these seeds: `interfaces.openenv.tasks.is_frozen` names them, and all training here asks it. They are in none "
+        "of the task API's splits.", "",
         "## Provenance", "", "| policy | model | commit | code | policies | city | replayed: receipts, policy |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]  # fmt: skip

@@ -33,6 +33,8 @@ SCHEMA = "evgrid.fair/1"
 ALPHA = 0.05
 PRIMARY = "composite_car_minutes"
 LIBRARIES = ("numpy", "scipy", "statsmodels")
+ORIGIN = ("commit", "modified", "city", "code_sha256", "policies_sha256")
+"""What the statistics' own provenance takes over from the evaluation's: the numbers are that code's, whoever adds them up."""
 
 Entry = dict[str, object]
 Nested = dict[str, dict[str, dict[str, Entry]]]
@@ -198,6 +200,7 @@ def fair(
         "holm": {"alpha": ALPHA, "family": "the scenarios of one value and policy", **corrected},
         "provenance": {
             "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+            **{k: results.provenance[k] for k in ORIGIN if k in results.provenance},
             "input": {"name": results.name, "sha256": results.sha256},
             "evaluation": dict(results.provenance),
             "versions": {

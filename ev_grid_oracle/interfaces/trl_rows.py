@@ -140,9 +140,12 @@ def build_rows(
 
 
 def _seeds(seed: int) -> Iterator[tuple[int, int]]:
-    """World seeds outside the frozen splits, each with a number to draw its tick from."""
+    """World seeds outside the frozen splits, each with a number to draw its tick from.
+
+    The spawn key is not an evaluation's: `evgrid eval` with the same seed plays other worlds.
+    """
     for index in range(2**31):
-        world, draw = np.random.SeedSequence(seed, spawn_key=(index,)).generate_state(2)
+        world, draw = np.random.SeedSequence(seed, spawn_key=(5, index)).generate_state(2)
         if not is_frozen(int(world)):
             yield int(world), int(draw)
 

@@ -32,6 +32,7 @@ from ev_grid_oracle.interfaces.openenv.tasks import split_seeds
 from ev_grid_oracle.interfaces.trl_rows import Greedy, as_dataset, begin, build_rows
 from ev_grid_oracle.schema.errors import MissingExtraError
 from ev_grid_oracle.training.big_profile import DRY_RUN, T4_QWEN3B, BigProfile, grpo_arguments
+from ev_grid_oracle.training.reporting import reporters
 
 SCHEMA = "evgrid.train.big/1"
 OUT = Path("ev_oracle_grpo_road")
@@ -49,6 +50,7 @@ def run(
     resume: bool = False,
     model: str | None = None,
     merge: bool = True,
+    report_to: str = "tensorboard",
     tell: Callable[[str], None] = print,
 ) -> dict[str, Any]:
     """Train, save, check; returns what ``report.json`` holds.
@@ -60,9 +62,10 @@ def run(
         resume: go on from the last checkpoint in `out`.
         model: another base (folder or Hub id).
         merge: also write the merged model.
+        report_to: one of `reporting.REPORTERS`.
 
     Raises:
-        MissingExtraError: the `train` extra is not installed.
+        MissingExtraError: the `train` extra or the reporter is not installed.
         EVGridError: no GPU, no model, or what was made does not hold; the message says what to do.
     """
     profile = DRY_RUN if dry_run else T4_QWEN3B
@@ -72,6 +75,7 @@ def run(
         profile = replace(profile, model=model)
     check_writable(out / "report.json")
     _needs_train()
+    logs = reporters(report_to)
     from ev_grid_oracle.training import big_adapter
     from ev_grid_oracle.training.big_model import UNSLOTH, check_machine, precision, trainable
     from ev_grid_oracle.training.big_watch import Watch
@@ -85,7 +89,7 @@ def run(
     made = trainable(profile, out, [row["prompt"][0]["content"] for row in rows], seed)
     tell(f"model: {profile.model} ({made.maker}, {precision()})")
     watch = Watch()
-    trainer, rewards = _trainer(profile, made, rows, out, seed, city, watch, tell)
+    trainer, rewards = _trainer(profile, made, rows, out, seed, city, watch, logs, tell)
     trainer.train(resume_from_checkpoint=_last_checkpoint(out) if resume else None)
     tell(f"trained: {trainer.state.global_step} steps, {time.monotonic() - begun:.0f} s so far")
 
@@ -165,6 +169,7 @@ def _trainer(
     seed: int,
     city: CityPack,
     watch: Any,
+    logs: list[str],
     tell: Callable[[str], None],
 ) -> tuple[Any, Any]:
     """TRL's trainer with rewards, logs and the watch."""
@@ -177,17 +182,19 @@ def _trainer(
     from ev_grid_oracle.training.big_watch import callback, composites, teller
 
     rewards = BigRewards(city)
-    writer: Any = SummaryWriter(str(out / "logs"))
+    writer: Any = SummaryWriter(str(out / "logs")) if logs else None
     board: Any = import_module("transformers.integrations").TensorBoardCallback
     trl: Any = import_module("trl")
     trainer: Any = trl.GRPOTrainer(
         model=made.model,
         processing_class=made.tokenizer,
-        args=trl.GRPOConfig(**grpo_arguments(profile, out, seed, torch.cuda.is_available(), precision())),
+        args=trl.GRPOConfig(
+            **grpo_arguments(profile, out, seed, torch.cuda.is_available(), precision(), logs)
+        ),
         train_dataset=as_dataset(rows),
         reward_funcs=rewards.functions(),
         peft_config=made.peft_config,
-        callbacks=[board(writer), teller(tell)],
+        callbacks=[*([board(writer)] if logs else []), teller(tell)],
     )
     for printer in ("PrinterCallback", "ProgressCallback"):  # standard output belongs to --json
         trainer.remove_callback(getattr(import_module("transformers.trainer_callback"), printer))
@@ -209,7 +216,8 @@ def _trainer(
         return found
 
     def log(step: int, value: float) -> None:
-        writer.add_scalar("watch/composite_car_minutes", value, step)
+        if writer is not None:
+            writer.add_scalar("watch/composite_car_minutes", value, step)
 
     trainer.add_callback(callback(watch, measure, profile.watch_every, log))
     return trainer, rewards

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from ev_grid_oracle.training.reporting import PROJECT
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,9 @@ DRY_RUN = replace(
 the adapter by more than rounding: what is saved, loaded and merged afterwards must be seen to differ from the base."""
 
 
-def grpo_arguments(profile: BigProfile, out: Path, seed: int, gpu: bool, half: str) -> dict[str, Any]:
+def grpo_arguments(
+    profile: BigProfile, out: Path, seed: int, gpu: bool, half: str, report_to: Sequence[str] = ()
+) -> dict[str, Any]:
     """Keyword arguments of `trl.GRPOConfig`.
 
     `scale_rewards` off and ``dr_grpo``: a group's spread does not inflate its weight, and a group whose answers are
@@ -82,6 +87,7 @@ def grpo_arguments(profile: BigProfile, out: Path, seed: int, gpu: bool, half: s
 
     Args:
         half: "bf16" or "fp16", of a GPU.
+        report_to: integrations of the trainer; `big` gives it a TensorBoard writer of its own, at a known place.
     """
     return {
         "output_dir": str(out),
@@ -106,7 +112,9 @@ def grpo_arguments(profile: BigProfile, out: Path, seed: int, gpu: bool, half: s
         "logging_steps": 1,
         "save_steps": profile.save_every,
         "save_total_limit": 2,
-        "report_to": "none",  # `big` gives the trainer a TensorBoard writer of its own, at a known place
+        "report_to": [name for name in report_to if name != "tensorboard"] or "none",
+        "project": PROJECT,
+        "run_name": profile.name,
         "disable_tqdm": True,
         "dataloader_pin_memory": gpu,
         "seed": seed,

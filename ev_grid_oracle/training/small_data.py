@@ -20,7 +20,7 @@ from ev_grid_oracle.city.packed import packed
 from ev_grid_oracle.episode.batch import Batch
 from ev_grid_oracle.episode.options import resolve
 from ev_grid_oracle.evaluation.seeds import episode_seeds
-from ev_grid_oracle.interfaces.openenv.tasks import SPLITS, split_seeds
+from ev_grid_oracle.interfaces.openenv.tasks import SPLITS, is_frozen, split_seeds
 from ev_grid_oracle.policies.base import F64, I32, Policy, PolicyContext
 from ev_grid_oracle.policies.llm import small_words as w
 from ev_grid_oracle.policies.llm.small_look import AHEAD_TICKS, Eyes
@@ -46,7 +46,7 @@ def training_seeds(seed: int, count: int) -> list[int]:
     found: list[int] = []
     for word in np.random.SeedSequence(seed, spawn_key=(6, 1)).generate_state(2 * count + 64):
         value = int(word) & ~3
-        if value not in taken:
+        if value not in taken and not is_frozen(value):
             taken.add(value)
             found.append(value)
     return found[:count]

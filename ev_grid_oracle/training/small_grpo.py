@@ -24,6 +24,7 @@ from trl.trainer.grpo_config import GRPOConfig
 from trl.trainer.grpo_trainer import GRPOTrainer
 
 from ev_grid_oracle.policies.llm import small_words as w
+from ev_grid_oracle.training.reporting import PROJECT
 from ev_grid_oracle.training.small_data import Decisions
 from ev_grid_oracle.training.small_export import tokenizer_json
 from ev_grid_oracle.training.small_rehearsal import Rehearsal
@@ -125,14 +126,14 @@ def legal_format(
 
 
 def config(folder: Path, steps: int, seed: int, groups: int = 32, rate: float = 3e-4, beta: float = 0.0,
-           scale_rewards: bool = False, save: int = 50) -> GRPOConfig:  # fmt: skip
+           scale_rewards: bool = False, save: int = 50, report_to: Sequence[str] = ("tensorboard",)) -> GRPOConfig:  # fmt: skip
     """Settings of a run of `steps` steps of `groups` groups of eight."""
     return GRPOConfig(
         output_dir=str(folder), max_steps=steps, seed=seed, data_seed=seed, num_generations=GROUP,
         per_device_train_batch_size=groups * GROUP, gradient_accumulation_steps=1, steps_per_generation=1,
         max_completion_length=1, learning_rate=rate, lr_scheduler_type="linear", warmup_steps=5, weight_decay=0.0,
         max_grad_norm=1.0, beta=beta, loss_type="dr_grpo", scale_rewards="group" if scale_rewards else "none",
-        logging_steps=5 if steps >= 20 else 1, save_steps=save, save_total_limit=3, report_to=["tensorboard"], use_cpu=True, bf16=False,
+        logging_steps=5 if steps >= 20 else 1, save_steps=save, save_total_limit=3, report_to=list(report_to) or "none", project=PROJECT, run_name=folder.name, use_cpu=True, bf16=False,
         shuffle_dataset=False, dataloader_num_workers=0, gradient_checkpointing=False, disable_dropout=True,
         remove_unused_columns=False, disable_tqdm=True, log_completions=False, temperature=1.0,
     )  # fmt: skip

@@ -19,6 +19,7 @@ from ev_grid_oracle.city.model import CityPack
 from ev_grid_oracle.evaluation.provenance import provenance
 from ev_grid_oracle.evaluation.writing import check_writable, to_json, write_atomic
 from ev_grid_oracle.schema.errors import MissingExtraError, OptionError
+from ev_grid_oracle.training.reporting import reporters
 from ev_grid_oracle.training.small_profile import SmallProfile, profile_of
 
 SCHEMA = "evgrid.train.small/1"
@@ -49,6 +50,7 @@ def run(
     uniform: bool = False,
     threads: int = 1,
     steps: int | None = None,
+    report_to: str = "tensorboard",
     tell: Tell = print,
 ) -> dict[str, Any]:
     """Run or go on with a profile; returns what ``report.json`` holds.
@@ -59,9 +61,10 @@ def run(
         uniform: no curriculum: all states alike.
         threads: of torch.
         steps: of GRPO, instead of the profile's; 0 ends after the warm start.
+        report_to: one of `reporting.REPORTERS`.
 
     Raises:
-        MissingExtraError: the `train` extra is not installed.
+        MissingExtraError: the `train` extra or the reporter is not installed.
         OptionError: no such profile, or an option out of range.
     """
     if isinstance(profile, str):
@@ -70,6 +73,7 @@ def run(
         raise OptionError(f"{threads} threads are out of range.", "Choose 1 to 64.")
     check_writable(out / "report.json")
     needs_train()
+    logs = reporters(report_to)
     import torch
 
     torch.set_num_threads(threads)
@@ -80,7 +84,7 @@ def run(
     report["data"] = _data(profile, city, out, tell)
     report["warm"] = _warm(profile, out, seed, tell)
     if steps is None or steps > 0:
-        report["grpo"] = _grpo(profile, city, out, seed, uniform, steps or profile.steps, tell)
+        report["grpo"] = _grpo(profile, city, out, seed, uniform, steps or profile.steps, logs, tell)
     report["seconds"] = round(time.perf_counter() - begun, 1)
     report["provenance"] = provenance(city)
     write_atomic(out / "report.json", to_json(report))
@@ -139,7 +143,14 @@ def _warm(profile: SmallProfile, out: Path, seed: int, tell: Tell) -> dict[str, 
 
 
 def _grpo(
-    profile: SmallProfile, city: CityPack, out: Path, seed: int, uniform: bool, steps: int, tell: Tell
+    profile: SmallProfile,
+    city: CityPack,
+    out: Path,
+    seed: int,
+    uniform: bool,
+    steps: int,
+    logs: list[str],
+    tell: Tell,
 ) -> dict[str, Any]:
     from transformers import Qwen2ForCausalLM
 
@@ -189,6 +200,7 @@ def _grpo(
         profile.beta,
         profile.scale_rewards,
         profile.check_every,
+        logs,
     )
     rehearsal = Rehearsal(model, Decisions.load(out / "warm.npz"), seed)
     trainer = SmallGRPO(model, drawn.data, args, rehearsal, callbacks=[callback])
@@ -205,6 +217,7 @@ def _grpo(
         "seconds": round(time.perf_counter() - begun, 1), "steps": trainer.state.global_step, "best_step": watch.best,
         "stopped": watch.stopped, "checks": [asdict(c) for c in watch.checks], "traps": drawn.traps,
         "regret_min": drawn.regret_min, "history": [h for h in trainer.state.log_history if "reward" in h],
+        "provenance": provenance(city),
     }  # fmt: skip
     write_atomic(folder / "training.json", to_json(found))
     return found

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from ev_grid_oracle.cli.doctor import OPTIONAL, WHAT_FOR
+
 NUMBERS = (
     "ticks_per_s_1_thread", "ticks_per_s_all_threads", "session_ticks_per_s", "fork_us", "snapshot_us",
     "restore_us", "reset_us", "bytes_per_env", "warm_start_s", "occupancy",
@@ -58,6 +60,18 @@ def test_doctor(evgrid: Callable) -> None:
     assert done.json["ok"] is True
     assert {"python", "numba", "city bengaluru", "simulation"} <= {c["check"] for c in done.json["checks"]}
     assert "All is well." in evgrid("doctor").out
+
+
+def test_doctor_says_what_a_missing_extra_is_for(evgrid: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "ev_grid_oracle.cli.doctor.find_spec", lambda name: None if name == "gradio" else name
+    )
+    said = evgrid("doctor").out.splitlines()
+    assert "      optional gradio: missing, comes with the extra 'viz'" in said
+    assert [line for line in said if "pip install" in line] == [
+        '      for figures, Gradio page, Pygame map and film: pip install "openenv-ev-grid-oracle[viz]"'
+    ]
+    assert set(WHAT_FOR) == set(OPTIONAL.values())
 
 
 def test_doctor_finds_what_is_wrong(evgrid: Callable, monkeypatch: pytest.MonkeyPatch) -> None:

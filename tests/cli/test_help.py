@@ -21,9 +21,9 @@ def commands() -> Iterator[tuple[str, ...]]:
 
     def walk(path: tuple[str, ...], command: object) -> Iterator[tuple[str, ...]]:
         children = getattr(command, "commands", None)
-        if children is None:
+        if children is None or (path and getattr(command, "invoke_without_command", False)):
             yield path
-        else:
+        if children is not None:
             for name, child in children.items():
                 yield from walk((*path, name), child)
 
@@ -41,7 +41,7 @@ def test_every_command_has_help_with_an_example(path: tuple[str, ...], evgrid: C
 def test_documented_commands_exist() -> None:
     found = {" ".join(path) for path in commands()}
     assert found == {
-        "demo", "run", "eval", "replay", "verify", "doctor", "serve", "train", "bench world", "bench integrity", "bench server", "city list",
+        "demo", "run", "eval", "replay", "verify", "doctor", "serve", "train", "train push", "bench world", "bench integrity", "bench server", "city list",
         "city info", "city validate", "plan document",
     }  # fmt: skip
 

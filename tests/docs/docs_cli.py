@@ -16,14 +16,18 @@ def root() -> Any:
     return typer.main.get_command(app)
 
 
+def acts(command: Any) -> bool:
+    """Whether it does something by its own name; `evgrid train` does, and has commands below it."""
+    return not hasattr(command, "commands") or bool(command.invoke_without_command)
+
+
 def leaves(path: str = "evgrid", command: Any = None) -> Iterator[tuple[str, Any]]:
     """(full name, command) of every command that does something."""
     here = root() if command is None else command
     children = getattr(here, "commands", None)
-    if children is None:
+    if acts(here) and here is not root():
         yield path, here
-        return
-    for name, child in sorted(children.items()):
+    for name, child in sorted((children or {}).items()):
         yield from leaves(f"{path} {name}", child)
 
 

@@ -18,11 +18,7 @@ from ev_grid_oracle.evaluation.provenance import code_hash, provenance
 
 ARTIFACTS = Path(__file__).resolve().parent.parent.parent / "artifacts"
 WITHOUT_HASH = {
-    "bench_ui.json": "speed of the browser's part",
-    "gym_learning.json": "measured before results carried a hash of the code",
-    "gym_learning.png": "drawn from gym_learning.json",
     "health.json": "about the tree, not about an episode",
-    "oracle_grpo.*": "curves whose run stands in oracle_training.json",
     "ui/*.png": "pictures of the command center",
 }
 """Files that carry no hash, and why. The list may only become shorter."""

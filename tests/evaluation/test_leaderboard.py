@@ -12,12 +12,15 @@ import pytest
 from ev_grid_oracle.city.model import CityPack
 from ev_grid_oracle.evaluation import leaderboard as lb
 from ev_grid_oracle.evaluation.leaderboard_page import change, page
-from ev_grid_oracle.evaluation.leaderboard_split import SPLIT, Split, is_leaderboard
+from ev_grid_oracle.evaluation.leaderboard_split import SPLIT, Split
+from ev_grid_oracle.evaluation.plan_evidence import survey
+from ev_grid_oracle.evaluation.provenance import code_hash
 from ev_grid_oracle.evaluation.receipts_read import read_claims
 from ev_grid_oracle.evaluation.report import report
 from ev_grid_oracle.evaluation.runner import Plan, evaluate
 from ev_grid_oracle.evaluation.seeds import episode_seed, episode_seeds
 from ev_grid_oracle.evaluation.writing import to_json
+from ev_grid_oracle.interfaces.openenv.tasks import is_frozen
 from ev_grid_oracle.schema.errors import EVGridError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,16 +51,11 @@ def entries(result: Path, split: Split) -> list[lb.Entry]:
 
 
 def test_the_split_is_frozen_and_apart_from_every_other(city_blr: CityPack) -> None:
-    tasks = pytest.importorskip(
-        "ev_grid_oracle.interfaces.openenv.tasks", reason="the task API comes with the server extra"
-    )
     assert SPLIT.seeds == episode_seeds(SPLIT.seed, SPLIT.episodes) and len(set(SPLIT.seeds)) == 20
     assert sorted(SPLIT.scenarios) == sorted(s.name for s in city_blr.scenarios)
-    for name in tasks.SPLITS:
-        assert not set(SPLIT.seeds) & set(tasks.split_seeds(name)), name
     usual = {episode_seed(seed, k) for seed in (0, 1, 7) for k in range(200)}
     assert not set(SPLIT.seeds) & usual
-    assert is_leaderboard(SPLIT.seeds[3]) and not is_leaderboard(7)
+    assert all(map(is_frozen, SPLIT.seeds)) and not is_frozen(7)
 
 
 def test_a_true_result_becomes_rows(entries: list[lb.Entry], split: Split) -> None:
@@ -113,12 +111,51 @@ def test_another_evaluation_is_no_entry(result: Path) -> None:
 def test_merging_replaces_and_sorts(entries: list[lb.Entry], split: Split) -> None:
     base, planner = entries
     worse = {**planner, "means": {**planner["means"], lb.KEY: 1e9}}  # type: ignore[dict-item]
-    together = lb.merged([base, worse], [planner], split)
+    together, dropped = lb.merged([base, worse], [planner], split)
+    assert not dropped
     assert [e["policy"] for e in together].count("planner") == 1
     keys = [e["means"][lb.KEY] for e in together]  # type: ignore[index]
     assert keys == sorted(keys) and max(keys) < 1e9
     with pytest.raises(lb.EntryError, match="another city"):
         lb.merged([base], [{**planner, "city_sha256": "0"}], split)
+
+
+def test_rows_of_another_code_never_stand_together(
+    entries: list[lb.Entry], result: Path, split: Split, tmp_path: Path
+) -> None:
+    base, planner = entries
+    older = {**planner, "policy": "mine", "code_sha256": "b" * 64}
+    kept, dropped = lb.merged([older, {**base, "code_sha256": "b" * 64}], entries, split)
+    assert {e["policy"] for e in kept} == {"baseline", "planner"} and kept == lb.merged([], entries, split)[0]
+    assert dropped == [older]  # the old baseline was replaced, not dropped
+    assert lb.told_of(dropped) == [
+        f"Row 'mine' was dropped: it is of code {'b' * 12}. Play it again with this code."
+    ]
+    for old, new in (([older, base], []), ([], [older, base])):
+        with pytest.raises(lb.EntryError, match="several codes"):
+            lb.merged(old, new, split)
+    document = json.loads(result.read_text(encoding="utf-8"))
+    document["provenance"]["code_sha256"] = "c" * 64
+    path = tmp_path / "older.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(lb.EntryError, match="played with code cccccccccccc, and this is"):
+        lb.entries_of(read_claims(path), split)
+
+
+def test_the_file_says_where_its_rows_come_from(
+    entries: list[lb.Entry], city_toy: CityPack, split: Split, tmp_path: Path
+) -> None:
+    about = lb.origin(entries, split)
+    told = json.loads(to_json({"entries": entries, "provenance": about}))
+    assert told["provenance"]["city"] == {"id": "toy", "sha256": city_toy.sha256}
+    assert about["command"] == entries[0]["command"] and about["commit"] == entries[0]["commit"]
+    (tmp_path / "leaderboard.json").write_text(json.dumps(told), encoding="utf-8")
+    hashes = {"toy": city_toy.sha256}
+    assert [e.state for e in survey(tmp_path, code_hash(), hashes)] == ["current"]
+    assert [e.state for e in survey(tmp_path, "0" * 64, hashes)] == ["stale"]
+    mixed = lb.origin([entries[0], {**entries[1], "commit": "f" * 40, "command": "other"}], split)
+    assert mixed["commit"] is None and str(mixed["command"]).endswith("; other")
+    assert lb.origin([], split) == {}
 
 
 def test_the_page_tells_the_rows(entries: list[lb.Entry], split: Split) -> None:

@@ -12,6 +12,7 @@ pytest.importorskip("statsmodels", reason="the fair statistics need the extra vi
 
 from ev_grid_oracle.city.model import CityPack
 from ev_grid_oracle.evaluation.flat import flat
+from ev_grid_oracle.evaluation.provenance import code_hash
 from ev_grid_oracle.evaluation.report import report
 from ev_grid_oracle.evaluation.runner import Plan, evaluate
 from ev_grid_oracle.evaluation.stats import fair
@@ -104,6 +105,9 @@ def test_real_evaluations_in_both_forms(plan_of: Callable[..., Plan]) -> None:
     assert set(at(found, "wilson", "station_outage", "any_lost")) == {"baseline", "greedy_counting"}  # type: ignore[call-overload]
     assert at(found, "paired_continuous", "baseline", "requests", "greedy_counting", "ties") == 10
     assert at(found, "provenance", "evaluation", "city", "id") == "toy"
+    for key in ("code_sha256", "policies_sha256", "city", "commit"):
+        assert at(found, "provenance", key) == at(found, "provenance", "evaluation", key), key
+    assert at(found, "provenance", "code_sha256") == code_hash()
     again = fair(read_document(json.loads(to_json(report(evaluation)))), resamples=999)
     assert to_json(again) == text
 

@@ -44,9 +44,11 @@ def test_no_data_is_no_interval() -> None:
 
 def test_mcnemar_is_armitage_and_berrys_example() -> None:
     """Armitage and Berry, Statistical Methods in Medical Research (1994) p. 127: two media, 12 against 2 of 50
-    specimens; the exact two-sided P is 0.0129."""
+    specimens. StatsDirect's manual, "McNemar", gives their exact two-sided P (Liddell, 1983): 0.0129. By hand it is
+    2 (1 + 14 + 91) / 2^14."""
     found = mcnemar_counts(20, 12, 2, 16)
     assert found.p == pytest.approx(0.0129, abs=5e-5)
+    assert found.p == pytest.approx(2 * (1 + 14 + 91) / 2**14)
     assert (found.n, found.better) == (50, -1)
 
 
@@ -67,8 +69,9 @@ def test_pairs_with_a_missing_side_are_left_out() -> None:
 
 
 def test_holm_is_the_worked_example() -> None:
-    """p = 0.01, 0.04, 0.03, 0.005 at 0.05: the first and the fourth are rejected (0.005 x 4, 0.01 x 3), then
-    0.03 x 2 = 0.06 stops it (Holm, Scandinavian Journal of Statistics 6 (1979) 65, sequentially)."""
+    """The numbers of Wikipedia's "Holm-Bonferroni method", by the procedure of Holm, Scandinavian Journal of
+    Statistics 6 (1979) 65: of p = 0.01, 0.04, 0.03, 0.005 at 0.05 the first and the fourth are rejected (0.005 x 4,
+    0.01 x 3), then 0.03 x 2 = 0.06 stops it."""
     found = holm({"a": 0.01, "b": 0.04, "c": 0.03, "d": 0.005})
     assert {k: v["reject"] for k, v in found.items()} == {"a": True, "b": False, "c": False, "d": True}
     corrected = {k: v["p_holm"] for k, v in found.items()}

@@ -200,3 +200,12 @@ def test_the_document_names_what_there_is() -> None:
         *COLUMNS[:3],
     ):
         assert word in page, word
+
+
+def test_training_rows_and_an_evaluation_of_one_seed_play_other_worlds():
+    from ev_grid_oracle.evaluation.seeds import episode_seeds
+
+    for seed in (0, 1, 7):
+        rows = build_rows(24, city="toy", seed=seed)
+        assert len({row["seed"] for row in rows}) == 24
+        assert {row["seed"] for row in rows}.isdisjoint(episode_seeds(seed, 1000))

@@ -1,13 +1,17 @@
-"""Tasks: frozen episodes by split and index, for whoever trains and compares.
+"""Tasks: frozen episodes by split and index, for whoever trains and compares; and the rule of what training leaves out.
 
 A task is a scenario and a seed. Seeds of the splits are disjoint by construction: the last two bits of a
 seed name its split (0 train, 1 validation, 2 test). Consecutive indices run through the scenarios of the
 city before the next seed, so that any run of tasks is mixed and every scenario meets the same seeds.
+
+`is_frozen` is the one rule that training asks: validation, test and the leaderboard's seeds are left out. No split
+may hold a seed of the leaderboard.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -20,6 +24,14 @@ SPLITS = {"train": 100, "validation": 20, "test": 20}
 """Seeds of each split; tasks are these times the scenarios."""
 
 _BITS = {"train": 0, "validation": 1, "test": 2}
+
+LEADERBOARD_SEEDS = (
+    1_022_883_020, 1_765_092_280, 1_834_972_873, 365_001_975, 237_024_784,
+    3_525_574_969, 4_131_882_911, 92_359_341, 4_250_325_521, 2_098_991_112,
+    2_892_005_220, 2_688_253_183, 837_333_461, 3_602_456_034, 1_712_384_481,
+    426_002_360, 839_088_981, 3_208_064_671, 3_097_932_804, 1_506_326_254,
+)  # fmt: skip
+"""World seeds of the public leaderboard (`evaluation.leaderboard_split`), written out: they never change."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +61,8 @@ def split_seeds(split: str) -> tuple[int, ...]:
     seeds = tuple(int(w) & ~3 | _BITS[split] for w in words)
     if len(set(seeds)) != len(seeds):
         raise OptionError(f"Split {split} draws a seed twice.", "Choose another GENERATOR_SEED.")
+    if not set(seeds).isdisjoint(LEADERBOARD_SEEDS):
+        raise OptionError(f"Split {split} draws a seed of the leaderboard.", "Choose another GENERATOR_SEED.")
     return seeds
 
 
@@ -79,6 +93,12 @@ def get_tasks(
     return [get_task(split, k, city) for k in everything[start:stop]]
 
 
+@cache
+def frozen_seeds() -> frozenset[int]:
+    """Seeds of validation, test and the leaderboard."""
+    return frozenset((*split_seeds("validation"), *split_seeds("test"), *LEADERBOARD_SEEDS))
+
+
 def is_frozen(seed: int) -> bool:
-    """The seed belongs to validation or test: training leaves it out."""
-    return seed in split_seeds("validation") or seed in split_seeds("test")
+    """The seed belongs to validation, test or the leaderboard: training leaves it out."""
+    return seed in frozen_seeds()
