@@ -1,9 +1,11 @@
 import { defineConfig } from "vite";
+import { licenses } from "./licenses";
 
 // The build lies in the Python package, so that a wheel carries it; `base` is relative, so that it works behind
 // any path prefix.
 export default defineConfig({
   base: "./",
+  plugins: [licenses()],
   build: {
     outDir: "../ev_grid_oracle/server/static/ui",
     emptyOutDir: true,

@@ -19,6 +19,7 @@ from ev_grid_oracle.schema.axes import MAX_SEED
 from ev_grid_oracle.server.demo_chunk import encode_chunk
 from ev_grid_oracle.server.demo_city import city_facts
 from ev_grid_oracle.server.demo_session import MAX_TICKS, DemoSession
+from ev_grid_oracle.server.demo_trace import TraceSession, read_trace
 from ev_grid_oracle.server.faults import NOT_FOUND, RESPONSES, UnknownSessionError, json_reply
 from ev_grid_oracle.server.settings import Settings
 from ev_grid_oracle.server.store import Kept, SessionStore
@@ -96,6 +97,12 @@ class DemoReply(BaseModel):
 
 
 Demos = SessionStore[DemoSession]
+_OCTETS = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
 FAULTS = {**RESPONSES, **NOT_FOUND}
 
 
@@ -112,15 +119,32 @@ def demo_routes(settings: Settings) -> tuple[APIRouter, Demos]:
         demos.put(name, session)
         return json_reply(session.state())
 
+    @routes.post(
+        "/trace",
+        response_model=DemoReply,
+        responses=RESPONSES,
+        summary="A trace file beside the baseline",
+        openapi_extra=_OCTETS,
+    )
+    async def trace(request: Request) -> Response:
+        """Verifies the file and starts a session that plays it; the other lane is the baseline on its world."""
+        data = await request.body()
+        name = uuid.uuid4().hex
+        session = await run_in_threadpool(_open, name, settings, data)
+        demos.put(name, session)
+        return json_reply(session.state())
+
     @routes.post("/step", response_model=DemoReply, responses=FAULTS, summary="Play ticks")
     async def step(body: StepBody) -> Response:
         """Plays ticks in both lanes and returns their events: frame, render event, flags, KPIs, badge."""
         kept = _known(demos, body.session_id)
         session = kept.value
         async with kept.lock:
-            events = [await run_in_threadpool(session.step)]
-            while len(events) < body.ticks and not session.done:
-                events.append(await run_in_threadpool(session.step))
+            events = await run_in_threadpool(session.play)
+            for _ in range(1, body.ticks):
+                if session.done:
+                    break
+                events += await run_in_threadpool(session.play)
             reply = {
                 "session_id": session.session_id,
                 "tick": session.tick,
@@ -202,6 +226,11 @@ def _start(name: str, settings: Settings, body: NewBody) -> DemoSession:
     options.setdefault("seed", scenario.story_seed)
     policies = {"baseline": body.baseline, "oracle": body.oracle}
     return DemoSession(name, city, options, policies, settings.oracle_timeout_s)
+
+
+def _open(name: str, settings: Settings, data: bytes) -> DemoSession:
+    city = load_city(settings.city)
+    return TraceSession(name, city, read_trace(data, city))
 
 
 def _known(demos: Demos, session_id: str) -> Kept[DemoSession]:

@@ -47,7 +47,7 @@ class DemoSession:
     ) -> None:
         self.session_id = session_id
         self._city = city
-        self.lanes = {name: Lane(city, policies[name], timeout_s) for name in LANES}
+        self.lanes = {name: self._lane(name, city, policies[name], timeout_s) for name in LANES}
         self.events: list[bytes] = []
         self.spawned: list[dict[str, object]] = []
         self.news = asyncio.Condition()
@@ -58,6 +58,9 @@ class DemoSession:
         self._start = {name: {**lane.columns(), "render": lane.render()} for name, lane in self.lanes.items()}
         self.inspector = Inspector(city)
 
+    def _lane(self, name: str, city: CityPack, policy: str, timeout_s: float) -> Lane:
+        return Lane(city, policy, timeout_s)
+
     # -- play -------------------------------------------------------------------------------------------
     @property
     def tick(self) -> int:
@@ -66,6 +69,10 @@ class DemoSession:
     @property
     def done(self) -> bool:
         return all(lane.session.observation.done for lane in self.lanes.values())
+
+    def play(self) -> list[dict[str, object]]:
+        """Play one tick; returns its events, the tick last."""
+        return [self.step()]
 
     def step(self) -> dict[str, object]:
         """Play one tick in every lane; returns the event."""

@@ -28,9 +28,12 @@ from ev_grid_oracle.schema import rows as r
 from ev_grid_oracle.schema.axes import STEP_MINUTES
 from ev_grid_oracle.schema.enums import CarState
 from ev_grid_oracle.schema.errors import EVGridError, UnknownPolicyError
-from ev_grid_oracle.server.render import RoadView, Traffic
+from ev_grid_oracle.server.render import RoadView
+from ev_grid_oracle.viz.geometry import Traffic
 
 I32 = npt.NDArray[np.int32]
+Said = I32 | str | list[dict[str, object]]
+"""What a lane answers in a tick: decision rows, a text, or actions."""
 
 STAND_IN = "greedy_counting"
 
@@ -103,7 +106,7 @@ class Lane:
         """KPIs of discom, cpo, fleet and driver so far; at the end with the settle."""
         return self._accounts.kpis(self.session._world.view("EP")[0].astype(np.float64))
 
-    def _answers(self, row: npt.NDArray[np.float64]) -> tuple[I32, str]:
+    def _answers(self, row: npt.NDArray[np.float64]) -> tuple[Said, str]:
         if self._thinking is None or self._thinking.done():
             self._thinking = self._pool.submit(_ask, self._policy, row, self.city)
             try:

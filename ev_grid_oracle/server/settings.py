@@ -68,9 +68,11 @@ def _number(
 
 
 def _ui(named: str) -> Path | None:
-    """The folder with the command center: named, beside the package in a wheel, or built in a checkout."""
+    """The folder with the command center: named, or in the package, or a checkout's `web/dist`."""
     package = Path(__file__).resolve().parent
-    for folder in [Path(named)] if named else [package / "static" / "ui"]:
+    for folder in (
+        [Path(named)] if named else [package / "static" / "ui", package.parents[1] / "web" / "dist"]
+    ):
         if (folder / "index.html").is_file():
             return folder
     return None

@@ -205,7 +205,7 @@ def paired_scatter(data: FigureData) -> Any:
         ax.locator_params(nbins=4)
         ax.set_title(label(key, with_unit=False))
         ax.set_xlabel(f"{data.reference} [{unit(key)}]")
-        ax.set_ylabel(data.others[0] if len(data.others) == 1 else "policy")
+        ax.set_ylabel(f"{data.others[0] if len(data.others) == 1 else 'policy'} [{unit(key)}]")
     handles, names = axes[0][0].get_legend_handles_labels()
     title_legend(figure, handles, names)
     return figure

@@ -2,7 +2,8 @@
 
 A car drives the fastest path of the travel table at its departure, stretched to the minutes that the simulator
 gave it; one that was rerouted drives on from the next node ahead by the table of that minute. Nothing is
-simulated here: all of it is read from a trace's cars and the city's tables.
+simulated here: all of it is read from a trace's cars and the city's tables. Film, Gradio, Pygame and the command
+center's server all take ways from here.
 """
 
 from __future__ import annotations
@@ -65,18 +66,26 @@ class Traffic:
     """Traffic of a tick: key of the travel table (`Y_KEY`) and the factor on all its minutes (`X_TRAFFIC`)."""
 
     key: int
-    factor: float
+    factor: float = 1.0
 
 
 @dataclass(frozen=True)
 class Way:
-    """Where a car drives: nodes (n,), and the minute of the episode at each (n,), never falling."""
+    """Where a car drives.
+
+    Attributes:
+        key: what the frame says of the way; another key is another way.
+        nodes, lon, lat: (n,) road nodes and their degrees.
+        minutes: (n,) minute of the episode at each, never falling.
+        factors: (n - 1,) travel time over free flow on the roads between.
+    """
 
     key: Key
     nodes: tuple[int, ...]
     minutes: F64
     lon: F64
     lat: F64
+    factors: tuple[float, ...]
 
     def at(self, minute: float) -> tuple[float, float]:
         """(lon, lat) at a minute of the episode; before and after the way at its ends."""
@@ -91,6 +100,7 @@ class Ways:
     def __init__(self, city: PackedCity) -> None:
         self._city = city
         self._roads = city.pack.roads
+        self._free = _free_minutes(city)
         self._ways: dict[str, Way] = {}
 
     def turn(
@@ -122,9 +132,9 @@ class Ways:
         row = self._row(table)
         if row < 0:
             return None
-        nodes, clock = self._path(row, node, station)
+        nodes, clock, factors = self._path(row, node, station)
         if not rerouted or self._stays(nodes, old, minute, arrive, now, station):
-            return self._made(key, nodes, _stretched(clock, depart, arrive))
+            return self._made(key, nodes, _stretched(clock, depart, arrive), factors)
         # as the simulator does it: along the old path to the next node ahead, then on by today's table
         scale = _scale(old, clock, depart, before)
         k = next((j for j, c in enumerate(clock) if c * scale > minute - depart), len(nodes) - 1)
@@ -132,13 +142,14 @@ class Ways:
         row = self._row(now.key)
         if row < 0:
             return None
-        on_nodes, on_clock = self._path(row, nodes[k], station)
+        on_nodes, on_clock, on_factors = self._path(row, nodes[k], station)
         rest = _stretched(on_clock, float(driven[-1]), max(arrive, float(driven[-1])))
-        return self._made(key, nodes[:k] + on_nodes, np.concatenate([driven[:-1], rest]))
+        minutes = np.concatenate([driven[:-1], rest])
+        return self._made(key, nodes[:k] + on_nodes, minutes, factors[:k] + on_factors)
 
-    def _made(self, key: Key, nodes: tuple[int, ...], minutes: F64) -> Way:
+    def _made(self, key: Key, nodes: tuple[int, ...], minutes: F64, factors: tuple[float, ...]) -> Way:
         at = list(nodes)
-        return Way(key, nodes, minutes, self._roads.node_lon[at], self._roads.node_lat[at])
+        return Way(key, nodes, minutes, self._roads.node_lon[at], self._roads.node_lat[at], factors)
 
     def _stays(
         self, nodes: tuple[int, ...], old: Way | None, minute: int, arrive: int, now: Traffic, station: int
@@ -154,23 +165,31 @@ class Ways:
     def _row(self, key: int) -> int:
         return int(self._city.bank.index.reshape(-1)[key])
 
-    def _path(self, row: int, node: int, station: int) -> tuple[tuple[int, ...], F64]:
-        """Nodes from `node` to the station in a table, and the table's minutes at each."""
+    def _path(self, row: int, node: int, station: int) -> tuple[tuple[int, ...], F64, tuple[float, ...]]:
+        """Nodes from `node` to the station in a table, minutes of the table at each, congestion between."""
         bank = self._city.bank
-        nodes, clock = [node], [0.0]
+        nodes, clock, factors = [node], [0.0], []
         while len(nodes) <= len(self._roads.node_lat):
             link = int(bank.step[row, nodes[-1], station])
             if link < 0:
                 break
-            clock.append(clock[-1] + float(bank.link_minutes[row, link]))
+            minutes = float(bank.link_minutes[row, link])
+            clock.append(clock[-1] + minutes)
+            factors.append(minutes / float(self._free[link]))
             nodes.append(int(self._roads.link_to[link]))
-        return tuple(nodes), np.asarray(clock)
+        return tuple(nodes), np.asarray(clock), tuple(factors)
+
+
+def _free_minutes(city: PackedCity) -> F64:
+    """(L,) minutes on every road when it is empty."""
+    roads = city.pack.roads
+    free: F64 = roads.link_m / 1000.0 / roads.free_flow_kmh[roads.link_class] * 60.0
+    return free
 
 
 def congestion(city: PackedCity, traffic: Traffic) -> F64:
     """(L,) travel time of every road over its free flow in the table of `traffic`; inf where it is closed."""
-    roads = city.pack.roads
-    free = roads.link_m / 1000.0 / roads.free_flow_kmh[roads.link_class] * 60.0
+    free = _free_minutes(city)
     row = int(city.bank.index.reshape(-1)[traffic.key])
     if row < 0:
         return np.ones(len(free))

@@ -20,7 +20,7 @@ from ev_grid_oracle.viz import pygame_map
 from ev_grid_oracle.viz.canvas_map import STATES, CityMap, state_of
 from ev_grid_oracle.viz.frames import LaneRun, verdicts
 from ev_grid_oracle.viz.frames_cli import call
-from ev_grid_oracle.viz.geometry import M_PER_DEG, fitted
+from ev_grid_oracle.viz.geometry import M_PER_DEG, Traffic, fitted
 from ev_grid_oracle.viz.pygame_state import MapState
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -61,7 +61,7 @@ def test_cars_stand_where_the_trace_says(lane: LaneRun) -> None:
 def test_places_are_those_of_the_server(lane: LaneRun) -> None:
     """The command center draws the same cars within its 10 m, at every quarter of every tick."""
     pytest.importorskip("fastapi", reason="the other map is the server's")
-    from ev_grid_oracle.server.render import RoadView, Traffic, place_at
+    from ev_grid_oracle.server.render import RoadView, place_at
 
     view, routes, far, rerouted, seen = RoadView(lane.city), {}, 0.0, 0, 0
     roads = lane.city.pack.roads

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 from collections.abc import Mapping
 from pathlib import Path
@@ -149,6 +150,12 @@ def _texts(figure: Any) -> list[Any]:
             low, high = sorted(axis.get_view_interval())
             found += [t.label1 for t in axis.get_major_ticks() if low <= t.get_loc() <= high]
     return [t for t in found if t.get_visible() and t.get_text().strip()]
+
+
+def test_the_page_lists_every_figure_in_its_order() -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "explanation" / "statistics.md"
+    listed = re.findall(r"^\| `(eval_\w+\.png)` \| \w", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert listed == list(FIGURES)
 
 
 def test_labels_and_units() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page
-from web_visit import Visit, Visitor
+from web_visit import DRAWN, Visit, Visitor
 
 from ev_grid_oracle.city.load import load_city
 from ev_grid_oracle.server.demo_session import DemoSession
@@ -89,6 +89,8 @@ def _journey(one: Visit, told: Told, renderer: str) -> None:
     one.page.on("request", lambda r: asked.append(r.url))
     one.open(PAIR)
     one.until("s.link.value === 'open'")
+    one.map()
+    one.until(DRAWN)  # what the maps still ask for is not the cinema's
     assert not [url for url in asked if "/cinema-" in url]  # not part of the first load
     asked.clear()
     page = _opened(one)

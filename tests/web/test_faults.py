@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from web_visit import NO_GRAPHICS, Visitor
+from web_visit import NO_GRAPHICS, SHOTS, Visitor
 
 PAIR = "seed=7&lora=greedy_counting"
 
@@ -49,6 +49,8 @@ def test_a_slow_network_shows_what_is_loading(visit: Visitor) -> None:
     page.route("**/demo/city", lambda r: (page.wait_for_timeout(900), r.continue_()))
     page.goto(f"{one.base}/ui/", wait_until="commit")
     page.get_by_text("Loading the city…").first.wait_for()
+    if SHOTS:
+        page.screenshot(path=str(Path(SHOTS) / "17-loading.png"))
     page.get_by_role("heading", name="Choose an evening").wait_for()
 
 

@@ -25,16 +25,18 @@ def test_open_run_scrub(visit: Visitor) -> None:
     one.until("s.link.value === 'open'")
     assert one.value("s.book.value.length") == 0  # New does not step by itself
     assert page.get_by_text("No tick has been played.").is_visible()
+    one.shot("01-no-tick-yet")
     page.get_by_role("button", name="Step", exact=True).click()
     one.until("s.at.value === 1")
     assert page.get_by_test_id("clock").text_content() == "17:05"
     page.get_by_test_id("run").click()
+    one.shot("02-running")
     one.until("s.book.value.done")
-    one.shot("02-run")
     page.evaluate("window.evgrid.store.clock.pause()")
     page.get_by_test_id("scrubber").fill("30")
     one.until("s.at.value === 30")
     assert page.get_by_test_id("clock").text_content() == "19:30"
+    one.shot("03-scrubbed")
     page.locator(".mark:not([disabled])").first.click()
     assert one.value("s.at.value") != 30
     page.get_by_label("To the newest tick").click()

@@ -9,11 +9,14 @@ import socket
 import threading
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from web_visit import Visitor
+from web_visit import Visitor, serving
+
+from ev_grid_oracle.server.settings import Settings
 
 FROM = re.compile(rb"GET /demo/live/\S*?from=(\d+)")
 CHUNK = 65536
@@ -68,7 +71,8 @@ class Proxy:
 
     def end(self) -> None:
         """Take no more, and break what is open."""
-        self._door.close()
+        self.closed = True
+        _cut(self._door)  # a door that is closed without it lets one more in
         self.cut()
 
 
@@ -78,10 +82,14 @@ def _cut(end: socket.socket) -> None:
     end.close()
 
 
+def _proxy(base: str) -> Proxy:
+    at = urlsplit(base)
+    return Proxy(str(at.hostname), int(at.port or 0))
+
+
 @pytest.fixture
 def proxy(base: str) -> Iterator[Proxy]:
-    at = urlsplit(base)
-    made = Proxy(str(at.hostname), int(at.port or 0))
+    made = _proxy(base)
     yield made
     made.end()
 
@@ -111,12 +119,16 @@ def test_a_broken_stream_goes_on_where_it_broke(visit: Visitor, base: str, proxy
     proxy.closed = True  # it breaks, and nobody answers for a while
     proxy.cut()
     one.until("s.link.value === 'lost'")
+    bar = one.page.get_by_test_id("linkbar")
+    assert "what you see may be stale. Reconnecting" in (bar.text_content() or "")
+    assert one.page.get_by_text("stale: reconnecting").count() == 2  # on each map
+    one.shot("24-stale")
     told += _step(base, session, 4)
     one.page.wait_for_timeout(1200)
     assert one.value("s.book.value.length") == 5
     proxy.closed = False
     one.until("s.book.value.length === 9 && s.link.value === 'open'")
-    assert proxy.asked == [0, 3, 5]
+    assert proxy.asked == [0, 3, 5] and bar.count() == 0
 
     told += _step(base, session, 1)  # and it is a stream again
     one.until("s.book.value.length === 10")
@@ -127,3 +139,29 @@ def test_a_broken_stream_goes_on_where_it_broke(visit: Visitor, base: str, proxy
     assert digests == [[e["lanes"][lane]["frame"]["digest"] for lane in ("baseline", "oracle")] for e in told]
     assert [e for e in one.errors if "WebSocket" not in e and "net::ERR_" not in e] == []
     one.errors.clear()  # the browser itself logs a connection that was cut
+
+
+def test_a_session_the_server_dropped_while_the_stream_was_broken(visit: Visitor, ui: Path) -> None:
+    with serving(Settings(ui=ui, max_demo_sessions=1)) as base:
+        proxy = _proxy(base)
+        one = visit(address=proxy.address)
+        page = one.open("seed=7&lora=greedy_counting&played=2&t=2")
+        one.until("s.link.value === 'open'")
+        body = json.dumps({"seed": 1, "oracle": "greedy_counting"}).encode()
+        request = urllib.request.Request(f"{base}/demo/new", body, {"Content-Type": "application/json"})
+        urllib.request.urlopen(request, timeout=120).close()  # the only place goes to another visitor
+        proxy.cut()
+        one.until("s.link.value === 'gone'")
+        said = page.get_by_test_id("linkbar").text_content() or ""
+        assert "The server no longer has this session. What was played is still here" in said
+        page.get_by_label("To the start").click()
+        one.until("s.at.value === 0 && s.book.value.length === 2")
+        page.get_by_role("button", name="Step", exact=True).click()
+        page.get_by_text("start it again (New)").wait_for()
+        page.get_by_role("button", name="New", exact=True).click()
+        one.until("s.link.value === 'open' && s.book.value.length === 0")
+        page.get_by_role("button", name="Step", exact=True).click()
+        one.until("s.at.value === 1")
+        proxy.end()
+    assert [e for e in one.errors if "WebSocket" not in e and "net::ERR_" not in e] == []
+    one.errors.clear()

@@ -31,6 +31,13 @@ NO_GRAPHICS = (
 """Run before the page's own scripts: a browser that has no WebGL."""
 
 
+DRAWN = (
+    "!window.evgrid.stage() || "
+    "Object.values(window.evgrid.stage().hosts).every((h) => h.map.isStyleLoaded() && h.map.areTilesLoaded())"
+)
+"""The base map is there, or there is none."""
+
+
 @contextmanager
 def serving(settings: Settings) -> Iterator[str]:
     """A server in a thread; yields its address."""
@@ -87,6 +94,7 @@ class Visit:
         """Keep a picture, where pictures are kept."""
         if SHOTS:
             Path(SHOTS).mkdir(parents=True, exist_ok=True)
+            self.until(DRAWN)
             self.page.wait_for_timeout(1500)
             self.page.screenshot(path=str(Path(SHOTS) / f"{name}.png"))
 

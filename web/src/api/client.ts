@@ -16,6 +16,7 @@ function isFault(value: unknown): value is Fault {
 }
 
 async function call<T>(path: string, body?: unknown): Promise<T> {
+  const file = body instanceof Blob;
   const stop = new AbortController();
   const timer = setTimeout(() => stop.abort(), LIMIT_MS);
   let reply: Response;
@@ -23,7 +24,7 @@ async function call<T>(path: string, body?: unknown): Promise<T> {
     reply = await fetch(new URL(path, ROOT), {
       method: body === undefined ? "GET" : "POST",
       signal: stop.signal,
-      ...(body === undefined ? {} : { headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }),
+      ...(body === undefined ? {} : { headers: { "Content-Type": file ? "application/octet-stream" : "application/json" }, body: file ? body : JSON.stringify(body) }),
     });
   } catch {
     const late = stop.signal.aborted;
@@ -55,6 +56,8 @@ export interface NewOptions {
 }
 export const getCity = (): Promise<CityFacts> => call("demo/city");
 export const newSession = (options: NewOptions): Promise<SessionState> => call("demo/new", options);
+/** A session that plays a trace file, which the server verifies first. */
+export const openTrace = (file: Blob): Promise<SessionState> => call("demo/trace", file);
 export const getState = (id: string): Promise<SessionState> => call(`demo/state?${query({ session_id: id })}`);
 export const step = (id: string, ticks: number): Promise<{ tick: number; done: boolean; events: TickEvent[] }> =>
   call("demo/step", { session_id: id, ticks });

@@ -85,6 +85,8 @@ export interface SessionState {
   session_id: string; tick: number; ticks: number; minute_of_day: number; done: boolean; next_seq: number;
   seed: number; scenario: string; schedule: ScheduledEvent[]; recipe: Recipe;
   start: Record<LaneName, State & { render: Render }>; lanes: Record<LaneName, { badge: Badge }>;
+  /** What the lane `oracle` plays, where it is a trace file. */
+  trace?: { policy: string; ticks: number };
 }
 export interface InspectAnswer {
   ev_id: string | null; action_type: string; station_id: string | null; charge_rate: string; defer_minutes: number;

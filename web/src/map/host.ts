@@ -17,6 +17,9 @@ export interface HostEvents {
   restored(): void;
 }
 
+/** Height that a lane's name and chips may take at the top of its map. */
+const TITLE_PX = 84;
+
 export class MapHost {
   readonly map: MapLibreMap;
   private readonly overlay: MapLibreOverlay;
@@ -31,7 +34,7 @@ export class MapHost {
       container: element, style: baseStyle(city, ground, names), attributionControl: false, dragRotate: false,
       pitchWithRotate: false, touchPitch: false, maxZoom: 16, minZoom: 8, canvasContextAttributes: { preserveDrawingBuffer: true },
       maxBounds: [[west - 0.3, south - 0.3], [east + 0.3, north + 0.3]], fadeDuration: 0,
-      ...(camera ? { center: [camera.lon, camera.lat], zoom: camera.zoom } : { bounds: this.stationBox(), fitBoundsOptions: { padding: 30 } }),
+      ...(camera ? { center: [camera.lon, camera.lat], zoom: camera.zoom } : { bounds: this.stationBox(), fitBoundsOptions: { padding: { top: Math.min(TITLE_PX, element.clientHeight / 3), bottom: 34, left: 30, right: 30 } } }),
     });
     this.map.touchZoomRotate.disableRotation();
     this.overlay = new MapLibreOverlay({

@@ -7,7 +7,7 @@ import { pieceAt } from "../replay/cars";
 import type { LayerId, LayerSetting, Selection } from "../state/store";
 import { ink, OKABE, type Rgb } from "../theme/palettes";
 import { atlas, ICONS } from "./glyphs";
-import { congestion, difference, feederLoad, KINDS, stationLoad, STATES } from "./scales";
+import { congestion, difference, feederLoad, KINDS, stationLoad, STATES, WAITING } from "./scales";
 import { differenceRows, stationRows, type StationRow } from "./stationData";
 
 export type Settings = Record<LayerId, LayerSetting>;
@@ -63,7 +63,7 @@ export function stationLayers(
       id: "waiting", data: state.waiting, visible: set.waiting.on, opacity: set.waiting.opacity, pickable: true,
       stroked: true, filled: false, getPosition: (d) => d.at, getRadius: (d) => (d.critical ? 7 : 5),
       radiusUnits: "pixels", lineWidthUnits: "pixels", getLineWidth: (d) => (d.critical ? 3 : 1.5),
-      getLineColor: (d) => [...(d.critical ? OKABE.vermillion : OKABE.purple)],
+      getLineColor: (d) => [...WAITING[d.critical ? "critical" : "usual"].color],
     })],
   };
 }

@@ -38,6 +38,12 @@ export const KINDS = {
   rerouted: { color: OKABE.orange, label: "rerouted" },
 } as const;
 
+/** Rings of cars that wait for an answer. */
+export const WAITING = {
+  usual: { color: OKABE.purple, label: "waits for an answer" },
+  critical: { color: OKABE.vermillion, label: "critical, waits" },
+} as const;
+
 export type StationState = "free" | "full" | "queue" | "reduced" | "down";
 /** Shape, mark and words of a station's state: never colour alone. */
 export const STATES: Record<StationState, { shape: string; label: string; mark: string }> = {

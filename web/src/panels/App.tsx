@@ -5,6 +5,7 @@ import { boot } from "../boot";
 import { Decision } from "./Decision";
 import { Grid } from "./Grid";
 import { Judge } from "./Judge";
+import { Legends } from "./Legends";
 import { Log } from "./Log";
 import { Maps } from "./Maps";
 import { Overlays } from "./Overlays";
@@ -28,6 +29,7 @@ export function App() {
       <TopBar />
       {(s.link.value === "lost" || s.link.value === "gone") && <LinkBar />}
       <Maps />
+      <Legends />
       <Side />
       <Timeline />
       <Overlays />

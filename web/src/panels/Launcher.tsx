@@ -12,7 +12,7 @@ export function Launcher() {
   return (
     <section aria-label="Scenarios" class="launcher">
       <h2>Choose an evening</h2>
-      <p class="about">Baseline and oracle play it on the same world. Or drop a run or an evaluation on the page.</p>
+      <p class="about">Baseline and oracle play it on the same world. Or drop a run, a trace or an evaluation on the page.</p>
       <ul>
         {city.scenarios.map((x) => (
           <li key={x.name}>

@@ -1,14 +1,12 @@
-/** Both maps with their lane's name and badge, legends, layers; lists where there are no graphics. */
+/** Both maps with their lane's name and badge, layers; lists where there are no graphics. */
 import { useEffect, useRef } from "preact/hooks";
 import type { LaneName } from "../api/types";
-import { congestion, difference, KINDS, stationLoad, STATES } from "../map/scales";
+import { STATES } from "../map/scales";
 import { canDraw } from "../map/canDraw";
 import type { Stage } from "../map/stage";
 import { stationRows } from "../map/stationData";
 import * as s from "../state/store";
-import { css } from "../theme/palettes";
 import { Badge } from "./Badge";
-import { Legend } from "./Legend";
 import { shown } from "./format";
 
 export let stage: Stage | null = null;
@@ -51,11 +49,13 @@ export function Maps() {
         <LaneTitle lane="oracle" />
       </div>
       {mode === "swipe" && (
+        <i class="divider" aria-hidden="true" style={{ left: `${s.swipe.value * 100}%` }} />
+      )}
+      {mode === "swipe" && (
         <input class="swiper" type="range" min={0} max={1} step={0.01} value={s.swipe.value} aria-label="Where baseline ends and oracle begins"
           onInput={(e) => { s.swipe.value = Number(e.currentTarget.value); }} />
       )}
       {s.noMap.value && <FlatList />}
-      <Legends />
       {s.layersOpen.value && <LayerList />}
     </main>
   );
@@ -81,25 +81,6 @@ function LaneTitle({ lane }: { lane: LaneName }) {
       )}
       {s.link.value === "lost" && <span class="badge warn">stale: reconnecting</span>}
     </div>
-  );
-}
-
-function Legends() {
-  return (
-    <aside class="legend" aria-label="Legend">
-      <details open={innerWidth > 800}>
-        <summary>Legend</summary>
-        {s.mode.value === "diff" && !s.judge.value ? <Legend scale={difference} /> : (
-          <>
-            <Legend scale={stationLoad} />
-            <ul class="shapes">{Object.entries(STATES).map(([k, x]) => <li key={k}><span class={`shape ${x.shape}`} aria-hidden="true" /> {x.label}</li>)}</ul>
-            <p class="about">7/12 in use of usable slots · dots: queue</p>
-            <Legend scale={congestion} />
-            <ul class="shapes">{Object.entries(KINDS).map(([k, x]) => <li key={k}><i style={{ background: css(x.color) }} /> {x.label}</li>)}</ul>
-          </>
-        )}
-      </details>
-    </aside>
   );
 }
 

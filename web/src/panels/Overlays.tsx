@@ -3,7 +3,8 @@ import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import tourSteps from "../state/tour.json";
 import { KEYS } from "../state/keymap";
-import { newSession, openFile, run } from "../state/actions";
+import { newSession, run } from "../state/actions";
+import { openFile } from "../state/files";
 import * as s from "../state/store";
 
 interface TourStep { title: string; text: string; focus?: string; set?: { mode?: string; panel?: string } }
@@ -110,5 +111,5 @@ function Drop() {
       removeEventListener("drop", drop);
     };
   }, []);
-  return dragging.value ? <div class="drop">Drop a run or the JSON of an evaluation</div> : null;
+  return dragging.value ? <div class="drop">Drop a run, a trace (.evt) or an evaluation</div> : null;
 }

@@ -7,6 +7,7 @@ import * as s from "../state/store";
 import { clockText, minuteAt } from "../state/store";
 import { css, OKABE } from "../theme/palettes";
 import { currentGround } from "../theme/theme";
+import { Icon } from "./Icon";
 import { SIGN, spacedMarks } from "./Log";
 
 const COLORS: Record<LaneName, string> = { baseline: css(OKABE.orange), oracle: css(OKABE.sky) };
@@ -23,11 +24,11 @@ export function Timeline() {
   return (
     <footer class="timeline" aria-label="Time">
       <div class="buttons" role="group" aria-label="Playback">
-        <button onClick={() => jump(0)} disabled={n === 0} aria-label="To the start">⏮</button>
-        <button onClick={() => jump(Math.ceil(p - 1e-6) - 1)} disabled={n === 0} aria-label="One tick back">◀</button>
-        <button class="primary" onClick={togglePlay} disabled={n === 0} aria-label={s.playing.value ? "Pause" : "Play"} data-testid="play">{s.playing.value ? "⏸" : "▶"}</button>
-        <button onClick={() => jump(Math.floor(p + 1e-6) + 1)} disabled={n === 0} aria-label="One tick on">▶</button>
-        <button onClick={() => jump(Infinity)} disabled={n === 0} aria-label="To the newest tick">⏭</button>
+        <button onClick={() => jump(0)} disabled={n === 0} aria-label="To the start"><Icon name="start" /></button>
+        <button onClick={() => jump(Math.ceil(p - 1e-6) - 1)} disabled={n === 0} aria-label="One tick back"><Icon name="back" /></button>
+        <button class="primary" onClick={togglePlay} disabled={n === 0} aria-label={s.playing.value ? "Pause" : "Play"} data-testid="play"><Icon name={s.playing.value ? "pause" : "play"} /></button>
+        <button onClick={() => jump(Math.floor(p + 1e-6) + 1)} disabled={n === 0} aria-label="One tick on"><Icon name="on" /></button>
+        <button onClick={() => jump(Infinity)} disabled={n === 0} aria-label="To the newest tick"><Icon name="newest" /></button>
         <select aria-label="Speed" value={s.speed.value} onChange={(e) => setSpeed(Number(e.currentTarget.value))}>
           {SPEEDS.map((x) => <option key={x} value={x}>{x}×</option>)}
         </select>

@@ -1,8 +1,9 @@
 /** What to play, and the page's commands. */
-import { exportJson, leaveJudge, newSession, note, openFile, run, setTheme, startJudge, stepOnce } from "../state/actions";
+import { leaveJudge, newSession, note, run, setTheme, startJudge, stepOnce } from "../state/actions";
 import * as s from "../state/store";
 import { shareUrl } from "../state/url";
 import { exportCsv, exportPng } from "../state/exports";
+import { exportJson, openFile } from "../state/files";
 import { cinema, openCinema } from "../cinemaSeam";
 
 export function TopBar() {
@@ -42,7 +43,7 @@ export function TopBar() {
             <button onClick={() => void exportPng()}>PNG of the maps</button>
             <button onClick={exportCsv}>CSV of both lanes</button>
             <button onClick={exportJson}>JSON of the run</button>
-            <label class="button">Open a file <input type="file" accept=".json,application/json" onChange={(e) => { const f = e.currentTarget.files?.[0]; if (f) void openFile(f); e.currentTarget.value = ""; }} /></label>
+            <label class="button">Open a file <input type="file" accept=".json,.evt,application/json" onChange={(e) => { const f = e.currentTarget.files?.[0]; if (f) void openFile(f); e.currentTarget.value = ""; }} /></label>
           </div>
         </details>
         <select aria-label="Theme" value={s.theme.value} onChange={(e) => setTheme(e.currentTarget.value as s.Theme)}>

@@ -5,8 +5,6 @@ import { openLive } from "../api/live";
 import type { DemoEvent, GameReply } from "../api/types";
 import { placesHold } from "../map/stationData";
 import { Book } from "../replay/book";
-import { exportRun, FileError, importRun } from "../replay/file";
-import { isEvaluation, readEvaluation } from "./evaluation";
 import * as s from "./store";
 import { shareUrl } from "./url";
 
@@ -14,6 +12,8 @@ let stopLive: (() => void) | null = null;
 /** Most ticks asked for in one request of `run`; slow policies are asked tick by tick. */
 const BATCH = 6;
 const SLOW_MS = 1500;
+/** Ticks in one request where nobody watches them being played. */
+const AT_ONCE = 12;
 
 export function note(text: string, href?: string): void {
   const tick = s.book.value?.length ?? 0;
@@ -63,7 +63,7 @@ function take(event: DemoEvent): void {
 }
 
 /** A session as the page shows it: the book, the stream, the clock at the start. */
-function show(book: Book, from: "server" | "file"): void {
+export function show(book: Book, from: "server" | "file"): void {
   stopLive?.();
   stopLive = null;
   s.clock.pause();
@@ -135,6 +135,23 @@ async function advance(book: Book, ticks: number): Promise<boolean> {
     failed(error, "The step failed");
     return false;
   }
+}
+
+/** Play up to a tick that an address or a file names; the clock stays. */
+export async function playTo(ticks: number): Promise<void> {
+  const book = s.book.value;
+  if (!book) return;
+  if (ticks > 0) s.busy.value = `Playing ${ticks} ticks`;
+  try {
+    while (book.length < ticks && !book.done && s.book.value === book) {
+      const reply = await api.step(book.session.session_id, Math.min(AT_ONCE, ticks - book.length));
+      for (const event of reply.events) book.add(event);
+      s.version.value = book.events.length;
+    }
+  } catch (error) {
+    failed(error, "The view could not be played to its tick");
+  }
+  s.busy.value = null;
 }
 
 /** One tick, shown at once. */
@@ -258,44 +275,6 @@ async function playGame(ticks: number, said?: [string, string]): Promise<void> {
 export function leaveJudge(): void {
   s.judge.value = false;
   s.panel.value = "overview";
-}
-
-// -- files -----------------------------------------------------------------------------------------------
-export function download(name: string, body: BlobPart, type: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([body], { type }));
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-}
-export const fileName = (kind: string): string => {
-  const b = s.book.value?.session;
-  return `evgrid-${b ? `${b.scenario}-${b.seed}` : "view"}.${kind}`;
-};
-export function exportJson(): void {
-  const book = s.book.value;
-  if (book) download(fileName("json"), exportRun(book), "application/json");
-  else s.say("There is no run to export yet.", "warn");
-}
-export async function openFile(file: File): Promise<void> {
-  const facts = s.city.value;
-  if (!facts) return;
-  const text = await file.text();
-  try {
-    const body: unknown = JSON.parse(text);
-    if (isEvaluation(body)) {
-      const found = readEvaluation(file.name, body);
-      s.evaluation.value = found.find((e) => e.scenario === s.setup.value.scenario) ?? found[0] ?? null;
-      s.panel.value = "overview";
-      s.say(`Loaded the evaluation ${file.name}.`);
-      return;
-    }
-    show(importRun(text, facts.sha256), "file");
-    s.say(`Loaded ${file.name}.`);
-  } catch (error) {
-    const why = error instanceof FileError || !(error instanceof SyntaxError) ? (error as Error).message : "It is no JSON.";
-    s.say(`${file.name} was not opened. ${why}`, "error");
-  }
 }
 
 // -- preferences -----------------------------------------------------------------------------------------

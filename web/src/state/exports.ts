@@ -1,7 +1,7 @@
 /** The view as a picture, and both lanes as a table. */
 import { LANES } from "../api/types";
 import { stage } from "../panels/Maps";
-import { download, fileName } from "./actions";
+import { download, fileName } from "./files";
 import * as s from "./store";
 
 const TITLE_PX = 34;

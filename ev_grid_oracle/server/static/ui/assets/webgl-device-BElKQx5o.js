@@ -1,0 +1,1 @@
+export{t as WebGLDevice}from"./stage-BreXQSl1.js";

@@ -1,1 +1,0 @@
-export{t as WebGLDevice}from"./stage-BP8ZKk7c.js";

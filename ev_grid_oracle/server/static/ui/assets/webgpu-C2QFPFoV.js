@@ -1,0 +1,1 @@
+export{p as arithmetic,f as dot,d as equalAll,u as extent,l as fround,c as gather,o as interleave,a as length,s as segmentedMap,i as select,r as sequence,n as swizzle}from"./stage-BreXQSl1.js";
