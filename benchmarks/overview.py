@@ -71,10 +71,9 @@ def _integrity(d: Found) -> str:
 
 
 def _invariants(d: Found) -> str:
-    kinds = ", ".join(f"{kind}: {count}" for kind, count in d["violations_by_kind"].items())
     span = d["ticks_of_an_episode"]
     return (f"{d['episodes']:,} episodes of {span['least']} to {span['most']} ticks, {d['ticks']:,} ticks, {d['answers']:,} answers; "
-            f"episodes with a violation {d['violations']} ({kinds})")  # fmt: skip
+            f"episodes with a violation {d['violations']}")  # fmt: skip
 
 
 def _powerflow(d: Found) -> str:

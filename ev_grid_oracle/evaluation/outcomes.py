@@ -47,8 +47,8 @@ class Outcomes:
 
     Attributes:
         stated: for each environment, its answers in the order in which they were given.
-        booked: for each environment, (sum of squares, number) over all marks resolved, those of the warm-up and
-            of the settle's own answers too: equal to the world's accounts, which is how a test checks this.
+        booked: for each environment, (sum of squares, number) over the policy's answers resolved, in the settle
+            too: equal to the world's accounts, which is how a test checks this.
     """
 
     def __init__(self, batch: Batch) -> None:
@@ -59,6 +59,7 @@ class Outcomes:
         self._following: dict[tuple[int, int], Stated] = {}
         self._sums = self._brier()
         self._late: list[tuple[int, int]] = []
+        self._settles: set[tuple[int, int]] = set()  # cars whose last answer is the settle's: nobody's claim
 
     def _brier(self) -> F64:
         accounts: F64 = self._batch.world.view("EP")[:, r.A_BRIER].astype(np.float64)
@@ -93,7 +94,9 @@ class Outcomes:
                 key = (e, row[r.D_SEQ])
                 self._following.pop(key, None)
                 self._open[key] = row[r.D_CONF]
-                if ours:
+                if not ours:
+                    self._settles.add(key)
+                else:
                     said = Stated(tick, key[1], row[r.D_CONF])
                     self.stated[e].append(said)
                     self._following[key] = said
@@ -129,6 +132,8 @@ class Outcomes:
             self._book(key, fate)
 
     def _book(self, key: tuple[int, int], fate: bool) -> None:
+        if key in self._settles:
+            return
         booked = self.booked[key[0]]
         booked[0] += (self._open[key] / 10000.0 - fate) ** 2
         booked[1] += 1

@@ -40,11 +40,13 @@ def test_the_leaderboard_is_in_no_split_of_the_tasks(monkeypatch: pytest.MonkeyP
         tasks.split_seeds("train")
 
 
-def test_rows_for_trl_skip_the_leaderboard_even_from_its_own_root() -> None:
-    """`build_rows(seed=270318)` derives worlds as the leaderboard's evaluation does, and must not play them."""
-    drawn = [world for world, _ in islice(trl_rows._seeds(SPLIT.seed), 30)]
-    assert not set(drawn) & set(SPLIT.seeds)
-    assert tuple(drawn) == episode_seeds(SPLIT.seed, 50)[20:]
+def test_rows_for_trl_skip_what_is_frozen(monkeypatch: pytest.MonkeyPatch, fresh_rule: None) -> None:
+    usual = [world for world, _ in islice(trl_rows._seeds(SPLIT.seed), 30)]
+    assert not set(usual) & {*SPLIT.seeds, *episode_seeds(SPLIT.seed, 1000)}
+    monkeypatch.setattr(tasks, "LEADERBOARD_SEEDS", (usual[2], usual[20]))
+    tasks.frozen_seeds.cache_clear()
+    left = [s for s in usual if s not in (usual[2], usual[20])]
+    assert [world for world, _ in islice(trl_rows._seeds(SPLIT.seed), 28)] == left
 
 
 def test_training_evenings_skip_what_the_rule_names(

@@ -67,7 +67,7 @@ def test_routes_keep_to_their_documents(path: str) -> None:
         ours = operation.path.startswith(OURS)
         checks = (CHECKS, 40) if ours else ([not_a_server_error], 15)
         statuses = _fuzz(operation, GenerationMode.POSITIVE, *checks)
-        if operation.body:
+        if any(body.media_type == "application/json" for body in operation.body):  # no bytes are wrong by type
             statuses |= _fuzz(operation, GenerationMode.NEGATIVE, *checks)
             assert not ours or 422 in statuses, operation.label
         seen += ours
