@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ev_grid_oracle.evaluation.plan_evidence import EvidenceError, read_object
+from ev_grid_oracle.evaluation.provenance import command_line
 from ev_grid_oracle.evaluation.writing import to_json, write_atomic
 from ev_grid_oracle.schema.errors import EVGridError
 from ev_grid_oracle.viz.figures_style import colours, markers, new_figure, png, style, title_legend, write_png
@@ -60,7 +60,7 @@ def common(origins: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     first = next(iter(origins.values()))
     commits = {o.get("commit") for o in origins.values()}
     return {
-        "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+        "command": command_line(),
         "commit": commits.pop() if len(commits) == 1 else None,
         "city": first.get("city"),
         "code_sha256": first.get("code_sha256"),

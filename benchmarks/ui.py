@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import hashlib
 import json
 import shutil
 import sys
@@ -23,7 +22,7 @@ from playwright.sync_api import Page, sync_playwright
 from web_visit import NO_GRAPHICS, serving
 
 from ev_grid_oracle.city.load import load_city
-from ev_grid_oracle.evaluation.provenance import provenance
+from ev_grid_oracle.evaluation.provenance import files_hash, provenance
 from ev_grid_oracle.evaluation.writing import to_json, write_atomic
 from ev_grid_oracle.server.settings import Settings, read_settings
 
@@ -92,12 +91,7 @@ def sizes(ui: Path) -> dict[str, float]:
 
 def build_hash(ui: Path) -> str:
     """sha256 over name and bytes of every file of the build: what was measured is this page, whatever the code says."""
-    h = hashlib.sha256()
-    for path in sorted(p for p in ui.rglob("*") if p.is_file()):
-        data = path.read_bytes()
-        h.update(f"{path.relative_to(ui).as_posix()}\0{len(data)}\0".encode())
-        h.update(data)
-    return h.hexdigest()
+    return files_hash(ui, sorted(p for p in ui.rglob("*") if p.is_file()))
 
 
 def opened(page: Page, url: str) -> None:

@@ -17,16 +17,13 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+if str(ROOT) not in sys.path:  # the script runs where the package is not installed, too
+    sys.path.insert(0, str(ROOT))
+
+from ev_grid_oracle.training import secret_search  # noqa: E402  # found through the line above
+
 LEFT_OUT = ("artifacts/", "runs/", ".git/", ".ci/", "tests/", "benchmarks/", "web/node_modules/", "docs/lab/")
 BUILT = "ev_grid_oracle/server/static/ui"
-SECRETS = {
-    "a Hub token": re.compile(rb"\bhf_[A-Za-z0-9]{30,}"),
-    "an access key": re.compile(rb"\bAKIA[0-9A-Z]{16}\b"),
-    "an API key": re.compile(rb"\bsk-[A-Za-z0-9_-]{32,}"),
-    "a token of a code host": re.compile(rb"\bgh[pousr]_[A-Za-z0-9]{36}\b"),
-    "a private key": re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----"),
-}
-SECRET_NAMES = re.compile(r"(^|/)(\.env(\..*)?|.*\.pem|id_rsa|id_ed25519|credentials(\.json)?|\.netrc)$")
 REPO_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
@@ -49,12 +46,11 @@ def listing() -> list[Path]:
 def look_for_secrets(files: list[Path]) -> None:
     """Raise `Refused` for the first file that looks like a secret, by name or by content."""
     for file in files:
-        if SECRET_NAMES.search(file.as_posix()):
+        if secret_search.named_like_one(file.as_posix()):
             raise Refused(f"{file} looks like a secret by its name: remove it or ignore it.")
-        content = (ROOT / file).read_bytes()
-        for what, pattern in SECRETS.items():
-            if pattern.search(content):
-                raise Refused(f"{file} holds what looks like {what}: remove it.")
+        what = secret_search.held((ROOT / file).read_bytes())
+        if what is not None:
+            raise Refused(f"{file} holds what looks like {what}: remove it.")
 
 
 def build() -> None:

@@ -8,7 +8,7 @@ import platform
 import shlex
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -41,13 +41,29 @@ def code_hash(rooms: Sequence[str] = RESULT_ROOMS) -> str:
     `rooms` is a tuple, so that the answer can be kept.
     """
     package = Path(__file__).resolve().parent.parent
+    return files_hash(
+        package,
+        (
+            path
+            for room in rooms
+            for path in sorted((package / room).rglob("*.py"), key=lambda p: p.relative_to(package).as_posix())
+        ),
+    )
+
+
+def files_hash(top: Path, paths: Iterable[Path]) -> str:
+    """sha256 over name below `top`, length and bytes of every file, in the order given."""
     h = hashlib.sha256()
-    for room in rooms:
-        for path in sorted((package / room).rglob("*.py"), key=lambda p: p.relative_to(package).as_posix()):
-            data = path.read_bytes()
-            h.update(f"{path.relative_to(package).as_posix()}\0{len(data)}\0".encode())
-            h.update(data)
+    for path in paths:
+        data = path.read_bytes()
+        h.update(f"{path.relative_to(top).as_posix()}\0{len(data)}\0".encode())
+        h.update(data)
     return h.hexdigest()
+
+
+def command_line() -> str:
+    """The running command, without the folder that its script lies in."""
+    return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
 
 
 def _sim_version() -> int:
@@ -110,7 +126,7 @@ def provenance(city: CityPack) -> dict[str, object]:
     """Everything needed to get the same numbers again; `commit` is None outside a checkout."""
     status = _git("status", "--porcelain", "--untracked-files=no")
     return {
-        "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+        "command": command_line(),
         "commit": _git("rev-parse", "HEAD"),
         "modified": None if status is None else bool(status),
         "city": {"id": city.id, "sha256": city.sha256},

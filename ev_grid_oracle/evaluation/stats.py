@@ -14,13 +14,11 @@ from __future__ import annotations
 
 import gc
 import platform
-import shlex
-import sys
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
-from pathlib import Path
 
 from ev_grid_oracle.evaluation.paired import half_width, join, mean_of
+from ev_grid_oracle.evaluation.provenance import command_line
 from ev_grid_oracle.evaluation.stats_binary import CONFIDENCE, mcnemar, statsmodels, wilson
 from ev_grid_oracle.evaluation.stats_continuous import RESAMPLES, compare, iqm
 from ev_grid_oracle.evaluation.stats_read import FactRows, Results, ScenarioResults, ValueRows
@@ -199,7 +197,7 @@ def fair(
         "paired_continuous": numbers,
         "holm": {"alpha": ALPHA, "family": "the scenarios of one value and policy", **corrected},
         "provenance": {
-            "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+            "command": command_line(),
             **{k: results.provenance[k] for k in ORIGIN if k in results.provenance},
             "input": {"name": results.name, "sha256": results.sha256},
             "evaluation": dict(results.provenance),

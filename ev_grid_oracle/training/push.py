@@ -17,6 +17,8 @@ from typing import Any
 from ev_grid_oracle.policies.llm.guard import ModelError
 from ev_grid_oracle.policies.llm.hub import ADAPTER
 from ev_grid_oracle.schema.errors import MissingExtraError, OptionError
+from ev_grid_oracle.training.secret_search import held as secret_held
+from ev_grid_oracle.training.secret_search import named_like_one
 
 KINDS = (".safetensors", ".onnx", ".json", ".jinja", ".txt", ".model", ".md")
 """Suffixes that go. ONNX goes beside safetensors only: it is a graph, not a program."""
@@ -35,14 +37,6 @@ WEIGHTS = (
     ".gguf",
 )
 REPO_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
-SECRETS = {
-    "a Hub token": re.compile(rb"\bhf_[A-Za-z0-9]{30,}"),
-    "an access key": re.compile(rb"\bAKIA[0-9A-Z]{16}\b"),
-    "an API key": re.compile(rb"\bsk-[A-Za-z0-9_-]{32,}"),
-    "a token of a code host": re.compile(rb"\bgh[pousr]_[A-Za-z0-9]{36}\b"),
-    "a private key": re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----"),
-}
-SECRET_NAMES = re.compile(r"(\.env(\..*)?|.*\.pem|id_rsa|id_ed25519|credentials(\.json)?|\.netrc)$")
 _HEADER_BYTES = 100_000_000
 
 
@@ -70,7 +64,7 @@ def listing(folder: Path) -> Upload:
     files: dict[str, int] = {}
     left_out = []
     for path in sorted(folder.iterdir()):
-        if SECRET_NAMES.fullmatch(path.name):
+        if named_like_one(path.name):
             raise ModelError(f"{path.name} looks like a secret by its name.", "Remove it from the folder.")
         if path.suffix.lower() in WEIGHTS:
             raise ModelError(
@@ -139,9 +133,9 @@ def _look(path: Path) -> None:
         content = header
     else:
         content = path.read_bytes()
-    for what, pattern in SECRETS.items():
-        if pattern.search(content):
-            raise ModelError(f"{path.name} holds what looks like {what}.", "Remove it, and revoke it.")
+    what = secret_held(content)
+    if what is not None:
+        raise ModelError(f"{path.name} holds what looks like {what}.", "Remove it, and revoke it.")
 
 
 def _whole(folder: Path, files: dict[str, int]) -> None:

@@ -15,7 +15,8 @@ import pytest
 from ev_grid_oracle.cli.main import call
 from ev_grid_oracle.policies.llm.guard import ModelError
 from ev_grid_oracle.schema.errors import EVGridError
-from ev_grid_oracle.training.push import SECRETS, listing, push
+from ev_grid_oracle.training.push import listing, push
+from ev_grid_oracle.training.secret_search import SECRETS
 
 ROOT = Path(__file__).resolve().parents[2]
 WEIGHTS = (2).to_bytes(8, "little") + b"{}"
@@ -153,4 +154,4 @@ def test_the_upload_of_the_space_knows_the_same_secrets() -> None:
     assert spec is not None and spec.loader is not None
     space = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(space)
-    assert space.SECRETS == SECRETS
+    assert space.secret_search.SECRETS == SECRETS
