@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import signal
@@ -127,7 +128,10 @@ def test_bad_fields_are_one_sentence(address: str, scenario: str, seed: object) 
 
 
 def test_limits_and_telemetry() -> None:
-    page = app.build("bengaluru")
+    async def build() -> Any:  # Gradio leaves an open event loop behind for every lock it makes outside of one
+        return app.build("bengaluru")
+
+    page = asyncio.run(build())
     assert page._queue.max_size == app.WAITING and page.default_config is not None
     assert {fn.concurrency_limit for fn in page.fns.values() if fn.queue} <= {app.AT_ONCE, "default"}
     assert page._queue.default_concurrency_limit == app.AT_ONCE
