@@ -14,7 +14,9 @@ import os
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:  # the script runs where the package is not installed, too
@@ -23,12 +25,19 @@ if str(ROOT) not in sys.path:  # the script runs where the package is not instal
 from ev_grid_oracle.training import secret_search  # noqa: E402  # found through the line above
 
 LEFT_OUT = ("artifacts/", "runs/", ".git/", ".ci/", "tests/", "benchmarks/", "web/node_modules/", "docs/lab/")
+MADE = re.compile(r"[^/]+\.evt|results\.json")
+"""What the commands of README and tutorials leave at the top of a checkout."""
 BUILT = "ev_grid_oracle/server/static/ui"
 REPO_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
 class Refused(Exception):
     """Why nothing is sent, in one sentence."""
+
+
+def _goes(name: str) -> bool:
+    """A file that the Space needs."""
+    return not name.startswith(LEFT_OUT) and not MADE.fullmatch(name) and (ROOT / name).is_file()
 
 
 def listing() -> list[Path]:
@@ -40,7 +49,7 @@ def listing() -> list[Path]:
         raise Refused("This folder is not a git checkout: run the script from one.")
     names = {n for n in done.stdout.decode().split("\0") if n}
     names |= {str(p.relative_to(ROOT)) for p in (ROOT / BUILT).rglob("*") if p.is_file()}
-    return sorted(Path(n) for n in names if not n.startswith(LEFT_OUT) and (ROOT / n).is_file())
+    return sorted(Path(n) for n in names if _goes(n))
 
 
 def look_for_secrets(files: list[Path]) -> None:
@@ -69,20 +78,33 @@ def build() -> None:
             raise Refused(f"{' '.join(command)} failed with exit code {error.returncode}.") from None
 
 
-def upload(repo_id: str, files: list[Path]) -> str:
-    """One commit on the Space; files that are gone here are deleted there. Returns the commit's address."""
+def hub() -> Any:
+    """The Hub's client; `Refused` without it or without a token, before anything is built."""
     try:
-        from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
+        client = import_module("huggingface_hub")
     except ImportError:
         raise Refused("The upload needs huggingface_hub: pip install huggingface_hub") from None
-    api = HfApi()
-    api.create_repo(repo_id, repo_type="space", space_sdk="docker", exist_ok=True)
+    if not client.get_token():
+        raise Refused(
+            "There is no token of the Hub: run `hf auth login` or set HF_TOKEN; --dry-run needs none."
+        )
+    return client
+
+
+def upload(client: Any, repo_id: str, files: list[Path]) -> str:
+    """One commit on the Space; files that are gone here are deleted there. Returns the commit's address."""
     here = {f.as_posix() for f in files}
-    there = set(api.list_repo_files(repo_id, repo_type="space"))
     kept = {".gitattributes"}
-    changes = [CommitOperationAdd(n, str(ROOT / n)) for n in sorted(here)]
-    changes += [CommitOperationDelete(n) for n in sorted(there - here - kept)]
-    made = api.create_commit(repo_id, changes, commit_message="Sync the tree", repo_type="space")
+    try:
+        api = client.HfApi()
+        api.create_repo(repo_id, repo_type="space", space_sdk="docker", exist_ok=True)
+        there = set(api.list_repo_files(repo_id, repo_type="space"))
+        changes = [client.CommitOperationAdd(n, str(ROOT / n)) for n in sorted(here)]
+        changes += [client.CommitOperationDelete(n) for n in sorted(there - here - kept)]
+        made = api.create_commit(repo_id, changes, commit_message="Sync the tree", repo_type="space")
+    except Exception as fault:  # the client's errors are of several libraries, and not all are OSErrors
+        why = " ".join(str(fault).split())[:300].rstrip(".") or type(fault).__name__
+        raise Refused(f"The Hub could not be reached or refused the upload: {why}.") from fault
     return str(made.commit_url)
 
 
@@ -102,6 +124,7 @@ def main() -> int:
     try:
         if not asked.dry_run and not REPO_ID.fullmatch(asked.repo_id):
             raise Refused("Name the Space: set HF_SPACE_REPO_ID, or --repo-id owner/name.")
+        client = None if asked.dry_run else hub()
         if not asked.skip_build:
             build()
         if not (ROOT / BUILT / "index.html").is_file():
@@ -116,13 +139,10 @@ def main() -> int:
                 f"{len(files)} files, {total / 1e6:.1f} MB, to {asked.repo_id or 'HF_SPACE_REPO_ID (not set)'}"
             )
             return 0
-        print(upload(asked.repo_id, files))
+        print(upload(client, asked.repo_id, files))
         return 0
     except Refused as refusal:
         print(refusal, file=sys.stderr)
-        return 3
-    except OSError as error:
-        print(f"The Hub could not be reached or refused the upload: {error}", file=sys.stderr)
         return 3
 
 

@@ -80,7 +80,7 @@ class LocalProvider:
     def build(self, root: Path, execution: Any) -> str:
         """The "image" is the tree, named by the digest of its manifest; its code is compiled here, as an image's is.
 
-        Compiling takes a minute, more on a busy machine, and has no limit; starting afterwards has one.
+        Compiling takes one to two minutes, more on a busy machine, and has no limit; starting afterwards has one.
         """
         self._root = Path(root)
         warm = "from ev_grid_oracle import make_session; make_session().reset(seed=1); import server.app"
@@ -118,7 +118,7 @@ class LocalProvider:
 
 
 def _ready(base_url: str) -> bool:
-    """Healthy, and the simulator compiled: a first start on a machine compiles for about a minute."""
+    """Healthy, and the simulator compiled: a first start on a machine compiles for one to two minutes."""
     try:
         with urllib.request.urlopen(base_url + "/healthz", timeout=5) as reply:
             return bool(json.load(reply)["ready"])

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import datetime
+from itertools import count
 from pathlib import Path
 from typing import Annotated
 
@@ -18,15 +21,34 @@ from ev_grid_oracle.cli.options import (
     listed,
 )
 from ev_grid_oracle.cli.waiting import Waiting, load_simulator
+from ev_grid_oracle.evaluation.writing import check_writable
 
 EXAMPLE = "Example: evgrid demo --episodes 10 --scenario heatwave_peak"
 
 
-def new_folder(root: Path = Path("runs")) -> Path:
-    """A folder that is not there yet, named after the moment."""
+@contextmanager
+def new_folder(root: Path = Path("runs")) -> Iterator[Path]:
+    """A folder named after the moment, made at once, so that two demos of one second do not share it.
+
+    It goes again, with a `root` that was not there, where nothing was written into it.
+    """
+    had_root = root.exists()
     stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
-    names = [f"demo-{stamp}", *(f"demo-{stamp}-{n}" for n in range(2, 100))]
-    return next(root / name for name in names if not (root / name).exists())
+    for number in count(1):
+        folder = root / (f"demo-{stamp}" if number == 1 else f"demo-{stamp}-{number}")
+        check_writable(folder / "report.json")
+        try:
+            folder.mkdir(parents=True)
+            break
+        except FileExistsError:
+            continue
+    try:
+        yield folder
+    finally:
+        with suppress(OSError):  # it holds the demo
+            folder.rmdir()
+            if not had_root:
+                root.rmdir()
 
 
 def demo(
@@ -56,14 +78,15 @@ def demo(
         from ev_grid_oracle.city import load_city
         from ev_grid_oracle.evaluation.demo import badges, default_policies, demo_ticks, play_demo
         from ev_grid_oracle.evaluation.runner import Plan
-        from ev_grid_oracle.evaluation.writing import check_writable, to_json
+        from ev_grid_oracle.evaluation.writing import to_json
 
         chosen = default_policies() if policies is None else listed(policies)
         plan = Plan(load_city(city), chosen, (scenario,), episodes, seed, ticks, threads)
-        folder = out or new_folder()
-        check_writable(folder / "report.json")
-        wait.expect(demo_ticks(plan))
-        done = play_demo(plan, folder, lambda name, ticks: wait.advance(ticks, name), wait.say)
+        if out is not None:
+            check_writable(out / "report.json")
+        with new_folder() if out is None else nullcontext(out) as folder:
+            wait.expect(demo_ticks(plan))
+            done = play_demo(plan, folder, lambda name, ticks: wait.advance(ticks, name), wait.say)
     if json:
         typer.echo(to_json(done.document), nl=False)
         return

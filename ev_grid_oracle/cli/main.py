@@ -65,6 +65,8 @@ def call(argv: Sequence[str] | None = None) -> int:
     try:
         app(args=list(sys.argv[1:] if argv is None else argv), prog_name="evgrid")
     except SystemExit as ending:
+        if ending.code == STOPPED:  # Typer catches the key itself, and says nothing
+            sys.stderr.write("evgrid: stopped.\n")
         return ending.code if isinstance(ending.code, int) else OK
     except EVGridError as error:
         sys.stderr.write(f"evgrid: {error.code}: {error}\n")

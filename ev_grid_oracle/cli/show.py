@@ -97,7 +97,7 @@ def comparison(run: Run, policy: str, reference: str) -> RenderableType:
         counts = "" if better == "neither" else f"{d.wins}/{d.ties}/{d.losses}"
         cells = (number(theirs[key]), number(ours[key]), interval(d), counts, mark)
         table.add_row(_label(key), *(Text(c, style) for c in cells))
-    title = f"{policy} against {reference}: {run.scenario}, {len(run.seeds)} paired episodes"
+    title = f"{policy} against {reference}: scenario {run.scenario}, {len(run.seeds)} paired episodes"
     return Group(Text(title, "bold"), table, "")
 
 

@@ -10,6 +10,7 @@ import typer
 from ev_grid_oracle.cli import push
 from ev_grid_oracle.cli.options import Json
 from ev_grid_oracle.evaluation.writing import to_json
+from ev_grid_oracle.schema.errors import MissingExtraError
 
 EXAMPLE = "Example: evgrid train --profile cpu-small --out runs/oracle"
 BIG = "t4-qwen3b"
@@ -84,7 +85,13 @@ def train(
             tell=tell,
         )
     else:
-        from ev_grid_oracle.training import small_run
+        try:
+            from ev_grid_oracle.training import small_run
+        except ModuleNotFoundError as missing:  # its profiles already import torch
+            raise MissingExtraError(
+                f"Training needs the `train` extra ({missing.name} missing).",
+                "Run: pip install 'openenv-ev-grid-oracle[train]'",
+            ) from missing
 
         report = small_run.run(
             profile,

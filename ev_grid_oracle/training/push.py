@@ -142,7 +142,12 @@ def _whole(folder: Path, files: dict[str, int]) -> None:
     """An adapter with a base that others can have, or a model with its settings."""
     weights = [n for n in files if n.endswith(".safetensors")]
     if ADAPTER in files:
-        facts = json.loads((folder / ADAPTER).read_text(encoding="utf-8"))
+        try:
+            facts = json.loads((folder / ADAPTER).read_text(encoding="utf-8"))
+        except ValueError:  # no JSON, or no UTF-8
+            facts = None
+        if not isinstance(facts, dict):
+            raise ModelError(f"{ADAPTER} cannot be read.", "Save the adapter again.")
         base = str(facts.get("base_model_name_or_path") or "")
         if not REPO_ID.fullmatch(base) or base.startswith("."):
             raise ModelError(

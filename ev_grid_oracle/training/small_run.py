@@ -92,6 +92,20 @@ def run(
     return report
 
 
+def _shares(tell: Callable[[str], None], whole: int) -> Callable[[int], None]:
+    """A progress callback that says every further twentieth of `whole`, so that nobody waits without a word."""
+    said = 0
+
+    def progress(done: int) -> None:
+        nonlocal said
+        share = min(20 * done // whole, 20)
+        if share > said:
+            said = share
+            tell(f"  {done} of {whole} decisions")
+
+    return progress
+
+
 def _data(profile: SmallProfile, city: CityPack, out: Path, tell: Tell) -> dict[str, int]:
     from ev_grid_oracle.training.small_data import Collector, Decisions, collect
 
@@ -103,7 +117,7 @@ def _data(profile: SmallProfile, city: CityPack, out: Path, tell: Tell) -> dict[
             collector = Collector(
                 city, root, 0.75, profile.futures, profile.ticks, weight_of_others=profile.others
             )
-            collect(collector, n).save(path)
+            collect(collector, n, _shares(tell, n)).save(path)
         found = Decisions.load(path)
         counts |= {
             name: len(found.car_ids),
@@ -177,7 +191,7 @@ def _grpo(
             weight_of_others=profile.others,
             city_ticks=profile.city_ticks,
         )
-        collect(collector, profile.fresh).save(fresh)
+        collect(collector, profile.fresh, _shares(tell, profile.fresh)).save(fresh)
     folder = out / f"grpo-{name}"
     model, start = (Qwen2ForCausalLM.from_pretrained(str(warm)) for _ in range(2))
     names = [s.name for s in city.scenarios]

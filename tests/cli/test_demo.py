@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from ev_grid_oracle.cli.demo import new_folder
+
 SMALL = ("--city", "toy", "--episodes", "2", "--ticks", "6")
 
 
 def test_demo_writes_what_it_names(evgrid: Callable, tmp_path: Path) -> None:
     done = evgrid("demo", *SMALL, "--policies", "baseline,greedy_counting", "--out", "here")
     assert done.code == 0, done.err
-    assert "greedy_counting against baseline: baseline, 2 paired episodes" in done.out
+    assert "greedy_counting against baseline: scenario baseline, 2 paired episodes" in done.out
     assert "w/t/l" in done.out
     report = json.loads((tmp_path / "here" / "report.json").read_text())
     assert report["schema"] == "evgrid.eval/1"
@@ -34,6 +36,19 @@ def test_demo_json_and_default_folder(evgrid: Callable, tmp_path: Path) -> None:
     (folder,) = (tmp_path / "runs").iterdir()
     assert folder.name.startswith("demo-")
     assert json.loads((folder / "report.json").read_text()) == document
+
+
+def test_demos_of_one_second_take_folders_of_their_own(tmp_path: Path) -> None:
+    with new_folder(tmp_path / "runs") as first, new_folder(tmp_path / "runs") as second:
+        assert first != second
+        (second / "report.json").write_text("{}")
+    assert list((tmp_path / "runs").iterdir()) == [second]
+
+
+def test_a_stopped_demo_leaves_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), new_folder(tmp_path / "runs"):
+        raise KeyboardInterrupt
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_planner_is_in_the_demo(evgrid: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,7 +74,7 @@ def test_the_oracle_stands_in_the_first_table_with_its_badge(
     ours = report["policies"]["oracle"]
     assert ours["acted"] == ours["headline"] == "oracle" and ours["fallback_decisions"] == 0
     assert set(ours["source_counts"]) == {"llm"} and ours["source_counts"]["llm"] > 10
-    assert "oracle against baseline: baseline, 2 paired episodes" in done.out
+    assert "oracle against baseline: scenario baseline, 2 paired episodes" in done.out
     badge = f"oracle: decisions {ours['source_counts']['llm']} by llm; model {ours['model_hash']}"
     assert badge in done.out
     assert evgrid("verify", Path(report["traces"]["oracle"])).code == 0

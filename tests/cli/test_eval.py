@@ -82,7 +82,7 @@ def test_report_file_and_table(evgrid: Callable, tmp_path: Path) -> None:
     out = tmp_path / "deep" / "results.json"
     done = evgrid("eval", *SMALL, "--policies", "baseline,greedy_counting", "--out", out)
     assert done.code == 0, done.err
-    assert "greedy_counting against baseline: baseline, 3 paired episodes" in done.out
+    assert "greedy_counting against baseline: scenario baseline, 3 paired episodes" in done.out
     assert "minutes_to_charged" in done.out
     assert json.loads(out.read_text())["episodes"] == 3
     alone = evgrid("eval", *SMALL, "--policies", "baseline")
@@ -134,7 +134,7 @@ def test_store_merge_and_verify(evgrid: Callable, tmp_path: Path) -> None:
         "eval", "--merge", tmp_path / "baseline", "--merge", tmp_path / "greedy_counting", "--out", out
     )
     assert done.code == 0, done.err
-    assert "greedy_counting against baseline: baseline, 3 paired episodes" in done.out
+    assert "greedy_counting against baseline: scenario baseline, 3 paired episodes" in done.out
     together = evgrid("eval", *SMALL, "--policies", "baseline,greedy_counting", "--json").json
     merged = json.loads(out.read_text())
     for key in ("runs", "policies", "manifest", "receipts"):

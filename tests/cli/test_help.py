@@ -84,6 +84,25 @@ def test_wrong_usage_is_2(argv: list[str], evgrid: Callable) -> None:
     assert done.err
 
 
+@pytest.mark.parametrize("profile", ["cpu-small", "tiny-test", "t4-qwen3b"])
+def test_training_without_torch_names_the_extra(profile: str, tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "sys.modules['torch'] = None\n"  # as if it were not installed
+        "from importlib import util\n"
+        "find = util.find_spec\n"
+        "util.find_spec = lambda name, *rest: None if name == 'torch' else find(name, *rest)\n"
+        "from ev_grid_oracle.cli.main import call\n"
+        f"sys.exit(call(['train', '--profile', {profile!r}, '--out', 'here']))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 4, done.stderr
+    assert done.stderr.startswith("evgrid: E_EXTRA: Training needs the `train` extra (torch")
+    assert "pip install 'openenv-ev-grid-oracle[train]'" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_no_color(monkeypatch: pytest.MonkeyPatch, evgrid: Callable) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b[3" not in evgrid("--help").out
@@ -94,7 +113,9 @@ def test_keyboard_stop_is_130(evgrid: Callable, monkeypatch: pytest.MonkeyPatch)
         raise KeyboardInterrupt
 
     monkeypatch.setattr("ev_grid_oracle.city.validate.validate_pack", stop)
-    assert evgrid("city", "validate", Path.cwd()).code == 130
+    done = evgrid("city", "validate", Path.cwd())
+    assert done.code == 130
+    assert done.err.splitlines()[-1] == "evgrid: stopped."
 
 
 def test_an_unforeseen_error_is_one_line(evgrid: Callable, monkeypatch: pytest.MonkeyPatch) -> None:

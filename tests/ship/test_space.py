@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from test_image import ROOT, tool
@@ -75,3 +76,55 @@ def test_without_a_name_one_sentence_and_exit_code_3() -> None:
     )
     assert done.returncode == 3
     assert done.stderr == "Name the Space: set HF_SPACE_REPO_ID, or --repo-id owner/name.\n"
+
+
+class Api:
+    """A Hub that cannot be reached: its client's error is no OSError, as with httpx."""
+
+    def create_repo(self, *_: object, **__: object) -> None:
+        raise RuntimeError("[Errno -2] Name or service\nnot known.")
+
+
+def send(space: object, monkeypatch: pytest.MonkeyPatch, client: object) -> int:
+    monkeypatch.setattr(space, "import_module", lambda name: client)
+    monkeypatch.setattr(sys, "argv", ["sync", "--skip-build", "--repo-id", "owner/name"])
+    return int(space.main())  # type: ignore[attr-defined]
+
+
+def test_without_a_token_one_sentence_and_no_call(
+    space: object, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert send(space, monkeypatch, SimpleNamespace(get_token=lambda: None)) == 3
+    told = "There is no token of the Hub: run `hf auth login` or set HF_TOKEN; --dry-run needs none.\n"
+    assert capsys.readouterr().err == told
+
+
+def test_a_hub_out_of_reach_is_one_sentence(
+    space: object, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert send(space, monkeypatch, SimpleNamespace(get_token=lambda: "x", HfApi=Api)) == 3
+    told = "The Hub could not be reached or refused the upload: [Errno -2] Name or service not known.\n"
+    assert capsys.readouterr().err == told
+
+
+def test_files_that_the_pages_write_do_not_go(space: object) -> None:
+    root = space.ROOT  # type: ignore[attr-defined]
+    (root / ".gitignore").write_bytes((ROOT / ".gitignore").read_bytes())
+    for name in (
+        "run.evt",
+        "cheapest.evt",
+        "results.json",
+        ".venv/a",
+        "build/clean/a",
+        "runs/first/report.json",
+    ):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("x")
+    names = {p.as_posix() for p in space.listing()}  # type: ignore[attr-defined]
+    assert names == {
+        ".gitignore",
+        "README.md",
+        "secret.txt",
+        "ev_grid_oracle/server/static/ui/index.html",
+        "web/src/main.ts",
+    }

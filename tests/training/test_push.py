@@ -87,6 +87,13 @@ def test_a_base_that_nobody_else_has_is_refused(adapter: Path, base: str) -> Non
         listing(adapter)
 
 
+@pytest.mark.parametrize("content", [b"{", b"[1]", b"\xff\xfe", b""])
+def test_settings_that_cannot_be_read_are_one_sentence(adapter: Path, content: bytes) -> None:
+    (adapter / "adapter_config.json").write_bytes(content)
+    with pytest.raises(ModelError, match="cannot be read"):
+        push(adapter, "owner/name", dry_run=True)
+
+
 def test_folders_without_a_model_are_refused(adapter: Path, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="no folder"):
         listing(tmp_path / "nowhere")
