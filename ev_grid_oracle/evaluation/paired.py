@@ -15,6 +15,8 @@ from ev_grid_oracle.schema.errors import OptionError
 
 TIE = 1e-9
 """Differences of at most this size are ties."""
+FEWEST = 6
+"""Pairs below which nothing is shown: even if all of five agree, flipping their signs gives p = 2 / 2**5 = 0.06."""
 
 Values = Mapping[str, float | None]
 Rows = Sequence[tuple[int, Values]]
@@ -43,8 +45,10 @@ class Difference:
 
     @property
     def clear(self) -> bool:
-        """True if the interval does not hold zero."""
-        return self.low is not None and self.high is not None and (self.low > 0.0 or self.high < 0.0)
+        """True if the interval does not hold zero, of at least `FEWEST` pairs (few equal ones have no width)."""
+        if self.n < FEWEST or self.low is None or self.high is None:
+            return False
+        return self.low > 0.0 or self.high < 0.0
 
     def as_dict(self) -> dict[str, object]:
         return asdict(self)

@@ -36,8 +36,16 @@ def test_interval_is_students_t() -> None:
     assert d.mean == 3.0
     assert d.low == pytest.approx(3.0 - half)
     assert d.high == pytest.approx(3.0 + half)
-    assert d.clear
+    assert not d.clear  # five pairs
     assert d.change_pct is None  # the reference's mean is 0
+
+
+def test_few_pairs_show_nothing_however_equal() -> None:
+    """Two evenings with the same difference have an interval without width, and are still two evenings."""
+    for n, shown in ((2, False), (5, False), (6, True)):
+        d = difference(rows(*((k, 1.0) for k in range(n))), rows(*((k, 2.0) for k in range(n))), "x")
+        assert (d.low, d.high) == (-1.0, -1.0)
+        assert d.clear is shown
 
 
 def test_equal_runs_have_no_difference() -> None:
