@@ -81,7 +81,10 @@ def wire_observation(
 
 def _numbers(values: F64, digits: int) -> list[float | None]:
     """Rounded numbers; None for nan and inf."""
-    plain: list[float] = values.tolist()
+    return _plain(values.tolist(), digits)
+
+
+def _plain(plain: list[float], digits: int) -> list[float | None]:
     if math.isfinite(sum(plain)):  # one test for all: a nan or an inf spoils the sum
         return [round(v, digits) for v in plain]
     return [round(v, digits) if math.isfinite(v) else None for v in plain]
@@ -159,13 +162,14 @@ def _tables(obs: Observation, cars: int) -> list[list[tuple[object, ...]]]:
     out: list[list[tuple[object, ...]]] = []
     for k in range(cars):
         c = obs.candidates(k)
-        usable = np.flatnonzero(c.usable & np.isfinite(c.score))
-        best = usable[np.argsort(c.score[usable], kind="stable")][:CANDIDATES]
-        values = (
+        score = np.where(c.usable, c.score, np.inf)
+        best = score.argsort(kind="stable")[:CANDIDATES]
+        best = best[np.isfinite(score[best])]
+        values = np.array((
             c.travel_min, c.own_min, c.free_at_arrival, c.free_30_later, c.wait_min, c.walkins_until,
             c.site_headroom_kw, c.feeder_headroom_frac,
-        )  # fmt: skip
-        columns = [_numbers(v[best], d) for v, d in zip(values, _DIGITS, strict=True)]
+        ))  # fmt: skip
+        columns = [_plain(v, d) for v, d in zip(values[:, best].tolist(), _DIGITS, strict=True)]
         out.append(list(zip([k] * len(best), best.tolist(), *columns, strict=True)))
     return out
 
