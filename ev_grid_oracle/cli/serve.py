@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 from typing import Annotated
 
 import typer
@@ -11,23 +10,9 @@ import typer
 from ev_grid_oracle.cli.options import City
 from ev_grid_oracle.cli.waiting import Waiting
 from ev_grid_oracle.schema.errors import MissingExtraError, OptionError
+from ev_grid_oracle.viz.ports import why_not
 
 EXAMPLE = "Example: evgrid serve --port 8000   (then open http://127.0.0.1:8000/ui/ or /docs)"
-
-
-def _check_free(host: str, port: int) -> None:
-    """`OptionError` where nobody can listen there: said before the addresses, not after them."""
-    try:
-        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        with socket.socket(family, socket.SOCK_STREAM) as probe:
-            if os.name == "posix":  # as the server does: the port of one that has just ended is free
-                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(address)
-    except OSError as fault:
-        raise OptionError(
-            f"Nobody can listen on {host} port {port}: {fault.strerror or fault}.",
-            "Choose another --port or --host.",
-        ) from fault
 
 
 def serve(
@@ -56,7 +41,11 @@ def serve(
                 "Run: pip install 'openenv-ev-grid-oracle[server]'",
             ) from missing
         load_city(city)
-        _check_free(host, port)
+        taken = why_not(host, port)
+        if taken is not None:  # said before the addresses, not after them
+            raise OptionError(
+                f"Nobody can listen on {host} port {port}: {taken}.", "Choose another --port or --host."
+            )
         os.environ["EVGRID_CITY"] = city
         if max_envs is not None:
             os.environ["MAX_CONCURRENT_ENVS"] = str(max_envs)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import socket
 from typing import Annotated
 
 import typer
 
 from ev_grid_oracle.schema.errors import OptionError
 from ev_grid_oracle.viz.frames_cli import call, say
+from ev_grid_oracle.viz.ports import why_not
 
 EXAMPLE = "PORT=7860 python -m viz.gradio_demo"
 
@@ -55,14 +55,9 @@ def check_free(host: str, port: int) -> None:
     """Raise `OptionError` where the address cannot be listened on."""
     if not 0 < port < 65536:
         raise OptionError(f"Port {port} is out of range.", "Choose 1 to 65535.")
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError as error:
-            raise OptionError(
-                f"Cannot listen on {host}:{port}: {error.strerror}.", "Choose another --port."
-            ) from error
+    taken = why_not(host, port)
+    if taken is not None:
+        raise OptionError(f"Cannot listen on {host}:{port}: {taken}.", "Choose another --port.")
 
 
 def main() -> int:
