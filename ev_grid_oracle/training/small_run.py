@@ -98,7 +98,7 @@ def _shares(tell: Callable[[str], None], whole: int) -> Callable[[int], None]:
 
     def progress(done: int) -> None:
         nonlocal said
-        share = min(20 * done // whole, 20)
+        share = 20 * done // whole
         if share > said:
             said = share
             tell(f"  {done} of {whole} decisions")
