@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ev_grid_oracle.schema.compiled import inlined, kernel
+from ev_grid_oracle.schema.compiled import inlined, kernel, part
 from ev_grid_oracle.schema.rows import (
     J_AC,
     J_RATE,
@@ -48,7 +48,7 @@ def taper(cf, at, vehicle, target):  # type: ignore[no-untyped-def]
     return limit_kw - slope * (target - knee), slope / cf[at[K_BATT] + vehicle]
 
 
-@inlined
+@kernel
 def charge_minutes(g_kwh, cap_kw, a, b, efficiency):  # type: ignore[no-untyped-def]
     """Minutes to put `g_kwh` into the battery at min(cap, a + b g), without the site's share.
 
@@ -78,7 +78,7 @@ def charge_minutes(g_kwh, cap_kw, a, b, efficiency):  # type: ignore[no-untyped-
     return minutes * 60.0 / efficiency
 
 
-@kernel
+@part
 def own_minutes(cf, ci, at, vehicle, station, soc, target, rate_kw):  # type: ignore[no-untyped-def]
     """Minutes at the plug of `station` from `soc` to `target` under a cap of `rate_kw`; 1e6: no plug fits."""
     limit, socket = plug_limit_kw(cf, ci, at, vehicle, station)

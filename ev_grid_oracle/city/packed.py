@@ -201,14 +201,15 @@ def _grid(
     _put(layout, cf, "K_FKVA", g.feeder_kva)
     _put(layout, cf, "K_FBASE", g.feeder_base_frac)
     _put(layout, ci, "J_PAR", par)
-    chain = np.zeros((d, 2 * f))
+    up, here = np.full((d, d), -1), np.zeros((d, d, layout.dims["FL"]))
     for row in range(d):
-        if row > 0:
-            chain[row] = np.tile(par[row] == row - 1, 2)
-        lateral = np.flatnonzero(par[row] != row - 1)
-        layout.view(ci, "J_LATERALS")[row] = len(lateral)
-        layout.view(ci, "J_LATERAL")[row, : len(lateral)] = lateral
-    _put(layout, cf, "K_CHAIN", chain)
+        rows = np.unique(par[row])[::-1]  # the row above first, the source last
+        layout.view(ci, "J_UPS")[row] = len(rows)
+        up[row, : len(rows)] = rows
+        for n, above in enumerate(rows):
+            here[row, n, : 2 * f] = np.tile(par[row] == above, 2)
+    _put(layout, ci, "J_UP", up)
+    _put(layout, cf, "K_UP", here)
     _put(layout, ci, "J_BUSES", np.diff(g.feeder_start))
     _put(layout, ci, "J_POS", position[pack.stations.bus])
     return position

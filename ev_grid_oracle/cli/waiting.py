@@ -91,5 +91,5 @@ def load_simulator(wait: Waiting) -> None:
     from ev_grid_oracle.schema.compiled import cache_folder
 
     if not any(cache_folder().rglob("kernel.play_rule-*.nbi")):
-        wait.say("compiling the simulator (once on this machine, about a minute)")
+        wait.say("compiling the simulator (once on this machine, one to two minutes)")
     import ev_grid_oracle.episode.batch  # noqa: F401

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ev_grid_oracle.reward.scoring import score
 from ev_grid_oracle.reward.terms import SERVICE, URGENCY
 from ev_grid_oracle.reward.verify import verify
@@ -154,8 +156,8 @@ def run(fs, is_, us, first, last, ticks, cf, ci, at, minutes, km, step, link_min
                 rewards[t, e] = 0.0
                 continue
             rewards[t, e] = tick(
-                f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to, given[t, e], counts[t, e],
-                invalid[t, e], o, dec, w, wp, own, enter, codes, travel, extra, added, times, out, due, sf, si,
+                f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to, given[t, e], np.int64(counts[t, e]),
+                np.int64(invalid[t, e]), o, dec, w, wp, own, enter, codes, travel, extra, added, times, out, due, sf, si,
             )  # fmt: skip
 
 
@@ -183,6 +185,6 @@ def play_rule(fs, is_, us, first, last, ticks, rule, cf, ci, at, minutes, km, st
                         kept[t, e, k, col] = dec[k, col]
                 kept_n[t, e] = n
             rewards[t, e] = tick(
-                f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to, dec, n, 0, o, dec, w, wp, own, enter,
+                f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to, dec, n, np.int64(0), o, dec, w, wp, own, enter,
                 codes, travel, extra, added, times, out, due, sf, si,
             )  # fmt: skip

@@ -134,7 +134,7 @@ def bench_world(
     warm_start_s = fresh_process_s(city)
     compile_s = None
     if compile_too:
-        say("a fresh process that compiles every kernel (about a minute)")
+        say("a fresh process that compiles every kernel (one to two minutes)")
         with tempfile.TemporaryDirectory() as folder:
             compile_s = fresh_process_s(city, folder) - warm_start_s
     w = load.batch.world

@@ -30,7 +30,7 @@ from ev_grid_oracle.reward.terms import (
     W_VOLT,
     WAIT,
 )
-from ev_grid_oracle.schema.compiled import inlined, kernel
+from ev_grid_oracle.schema.compiled import inlined, part
 from ev_grid_oracle.schema.rows import (
     A_INVALID,
     C_NEXT,
@@ -186,7 +186,7 @@ def grid_facts(f, i, cf, ci, at):  # type: ignore[no-untyped-def]
     f[t + T_LOSS_KWH] = loss_kw / 12.0
 
 
-@kernel
+@part
 def score(f, i, cf, ci, at, penalty, invalid, due):  # type: ignore[no-untyped-def]
     """Terms of the tick into TERM, sums into TSUM and EP; returns the total.
 

@@ -23,7 +23,7 @@ from ev_grid_oracle.reward.terms import (
     SPAM_TICK_AT,
     STALL_AT,
 )
-from ev_grid_oracle.schema.compiled import inlined, kernel
+from ev_grid_oracle.schema.compiled import inlined, part, prefetch, stack
 from ev_grid_oracle.schema.rows import (
     A_REFUSED,
     B_FLEX,
@@ -56,6 +56,7 @@ from ev_grid_oracle.schema.rows import (
     N_CAR,
     N_F,
     N_FLAGS,
+    N_MP,
     N_S,
     PEND,
     Q_DETOUR,
@@ -76,6 +77,7 @@ from ev_grid_oracle.schema.rows import (
     X_TRAFFIC,
     Y_IDLE,
     Y_LSSTREAK,
+    Y_NDEF,
     Y_NPEND,
     Y_PILESTREAK,
     Y_TICK,
@@ -114,7 +116,7 @@ def can_stop(f, i, cf, ci, at, minutes, km, b, s):  # type: ignore[no-untyped-de
     return V_OK, t
 
 
-@kernel
+@part
 def check_route(f, i, cf, ci, at, minutes, km, b, s):  # type: ignore[no-untyped-def]
     """Code of routing the pending car at `b` to station `s`."""
     code, t = can_stop(f, i, cf, ci, at, minutes, km, b, s)
@@ -151,7 +153,7 @@ def check_defer(i, at, b, minutes_asked):  # type: ignore[no-untyped-def]
     return V_TIME_WINDOW if (minutes_asked + 4) // 5 * 5 > left else V_OK
 
 
-@kernel
+@part
 def verify(f, i, cf, ci, at, minutes, km, dec, n, invalid):  # type: ignore[no-untyped-def]
     """Judge the first `n` rows of `dec` (D_CODE) and count the flags of the tick.
 
@@ -163,12 +165,21 @@ def verify(f, i, cf, ci, at, minutes, km, dec, n, invalid):  # type: ignore[no-u
         i[at[FLAG] + k] = 0
     if invalid != 0:
         i[at[FLAG] + F_INVALID] = 1
+    rows = stack(max(n, 1))
+    for k in range(n):  # the travel tables are large: ask for what the checks will read while the others are looked up
+        b = pending_row(i, at, dec[k, D_SEQ])
+        rows[k] = b
+        if b >= 0 and dec[k, D_KIND] == 0 and 0 <= dec[k, D_STATION] < at[N_S]:
+            cell = (i[y + Y_TRAVEL] * minutes.shape[1] + i[b + C_NODE]) * minutes.shape[2] + dec[k, D_STATION]
+            prefetch(minutes, cell)
+            prefetch(km, cell)
     charged = 0
+    put_off = i[y + Y_NDEF]
     routed, shifts, idle_shifts, piled = 0, 0, 0, 0
     for k in range(n):
         if dec[k, D_KIND] < 0:
             continue
-        b = pending_row(i, at, dec[k, D_SEQ])
+        b = int(rows[k])
         paid = False
         for j in range(k):
             if dec[j, D_SEQ] == dec[k, D_SEQ] and dec[j, D_KIND] >= 0:
@@ -192,6 +203,10 @@ def verify(f, i, cf, ci, at, minutes, km, dec, n, invalid):  # type: ignore[no-u
                     piled = 1
         elif kind == 1:
             code = check_defer(i, at, b, dec[k, D_DEFER])
+            if code == V_OK:
+                put_off += 1
+                if put_off > at[N_MP]:
+                    code = V_TIME_WINDOW  # as many are deferred as the list holds
             in_window = (i[b + C_FLAGS] & B_FLEX) != 0 and 5 * i[y + Y_TICK] < i[b + C_READY]
             if code == V_OK and not in_window and (i[b + C_FLAGS] >> S_NDEF) + 1 >= STALL_AT:
                 flag = F_STALL

@@ -158,7 +158,7 @@ _TABLE: tuple[Code, ...] = (
     Code(
         "E_TIME_WINDOW",
         "verifier",
-        "The car's patience ends before the deferral does.",
+        "The car's patience ends before the deferral does, or as many cars are deferred as the list holds.",
         "Defer for less than the patience left, or route.",
         "defer 60 minutes with 20 left",
     ),

@@ -19,6 +19,7 @@ import numba
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
+from numba.np import arrayobj
 
 _MARK = b"ev_grid_oracle.schema.compiled import"
 _Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
@@ -75,8 +76,6 @@ def _plain_indices() -> None:
     Offsets into rows are never negative, and the check costs several per cent of a tick. Elsewhere in the
     process numba keeps its rule. Where a future numba lacks the hook, kernels are slower and equal.
     """
-    from numba.np import arrayobj
-
     usual = getattr(arrayobj, "fix_integer_index", None)
     if usual is None or getattr(usual, "plain", False):
         return
@@ -108,6 +107,30 @@ def _marked(dispatcher: Any) -> Any:
 _plain_indices()
 
 
+def _steady_loads() -> None:
+    """Tell the optimiser, inside our kernels, that elements of read-only arrays never change.
+
+    Offsets (`at`) and city rows are read-only; without this every store into an environment's row makes
+    it read them again. Where a future numba lacks the hook, kernels are slower and equal.
+    """
+    usual = getattr(arrayobj, "load_item", None)
+    if usual is None or getattr(usual, "steady", False):
+        return
+
+    def load_item(context: Any, builder: Any, arrayty: Any, ptr: Any) -> Any:
+        value = usual(context, builder, arrayty, ptr)
+        ours = getattr(_compiling, "depth", 0) > 0 and not arrayty.mutable
+        if ours and isinstance(value, ir.instructions.LoadInstr):
+            value.set_metadata("invariant.load", builder.module.add_metadata([]))
+        return value
+
+    load_item.steady = True  # type: ignore[attr-defined]
+    arrayobj.load_item = load_item
+
+
+_steady_loads()
+
+
 def kernel(function: _Kernel) -> _Kernel:
     """Compile `function` on first use, release the interpreter lock while it runs, keep the code on disk."""
     compiled: _Kernel = _marked(numba.njit(**_OPTIONS, cache=True)(function))
@@ -115,8 +138,17 @@ def kernel(function: _Kernel) -> _Kernel:
 
 
 def inlined(function: _Kernel) -> _Kernel:
-    """A kernel small enough to be merged into its callers by the optimiser; compiled the same way."""
-    compiled: _Kernel = _marked(numba.njit(**_OPTIONS)(function))
+    """A kernel that is always merged into its callers: small ones, and large ones with a single caller.
+
+    A call hands every array over as seven or more words, some forty stores and loads a call.
+    """
+    compiled: _Kernel = _marked(numba.njit(**_OPTIONS, forceinline=True)(function))
+    return compiled
+
+
+def part(function: _Kernel) -> _Kernel:
+    """Merged into its callers like `inlined`, and kept on disk, since Python calls it too."""
+    compiled: _Kernel = _marked(numba.njit(**_OPTIONS, cache=True, forceinline=True)(function))
     return compiled
 
 
@@ -140,4 +172,29 @@ def _prefetch(typingctx: Any, array: Any, index: Any) -> Any:
     return types.void(array, types.intp), codegen
 
 
+@intrinsic
+def _stack(typingctx: Any, count: Any) -> Any:
+    """``stack(n)``: a float64 array of `n` elements on the stack of the running kernel, not set to zero.
+
+    The optimiser knows that nothing else points there, so loops over such arrays and an environment's
+    row become vector code without a check at run time. Gone when the function that asked for it (after
+    inlining: its merged body) is left; never hand it out.
+    """
+    array = types.Array(types.float64, 1, "C")
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        n = context.cast(builder, args[0], signature.args[0], types.intp)
+        data = builder.alloca(ir.DoubleType(), n)
+        data.align = 64
+        made = context.make_array(array)(context, builder)
+        size = context.get_constant(types.intp, 8)
+        arrayobj.populate_array(  # type: ignore[no-untyped-call]
+            made, data=data, shape=[n], strides=[size], itemsize=size, meminfo=None
+        )
+        return made._getvalue()
+
+    return array(types.intp), codegen
+
+
+stack: Any = _stack
 prefetch: Any = _prefetch  # numba hides the typing context from callers, type checkers do not

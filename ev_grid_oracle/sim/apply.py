@@ -49,7 +49,6 @@ from ev_grid_oracle.schema.rows import (
     Y_KEY,
     Y_NDEF,
     Y_NPEND,
-    Y_OVERFLOW,
     Y_TICK,
     Y_TRAVEL,
     X,
@@ -126,8 +125,7 @@ def apply_decisions(f, i, cf, ci, at, minutes, km, dec, n):  # type: ignore[no-u
             f[at[TK] + T_DETOUR_KM] += km[row, i[b + C_NODE], s]
         elif kind == 1:
             if i[y + Y_NDEF] >= at[N_MP]:
-                i[y + Y_OVERFLOW] += 1
-                continue
+                continue  # the verifier refuses such a deferral
             ticks = (dec[k, D_DEFER] + 4) // 5
             unlist(i, at[PEND], y + Y_NPEND, c)
             i[b + C_STATE] = DEFERRED

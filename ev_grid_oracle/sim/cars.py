@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ev_grid_oracle.city.lookup import plug_limit_kw, taper
-from ev_grid_oracle.schema.compiled import inlined, kernel
+from ev_grid_oracle.schema.compiled import inlined, kernel, part
 from ev_grid_oracle.schema.rows import (
     A_BRIER,
     A_FDONE,
@@ -291,7 +291,7 @@ def lose(f, i, cf, ci, at, c, now, stranded):  # type: ignore[no-untyped-def]
     free_car(i, at, c)
 
 
-@kernel
+@part
 def plug(f, i, cf, ci, at, c, s, now):  # type: ignore[no-untyped-def]
     """Put car `c` on the first empty slot of station `s` (the caller knows that one is usable)."""
     b = at[CAR] + c * N_CAR
@@ -328,7 +328,7 @@ def plug(f, i, cf, ci, at, c, s, now):  # type: ignore[no-untyped-def]
             f[e + A_MTP] += now - i[b + C_TREQ]
 
 
-@kernel
+@part
 def arrive(f, i, cf, ci, at, c, now):  # type: ignore[no-untyped-def]
     """Car `c` reaches its station: into the queue behind those who wait, emergencies first."""
     b = at[CAR] + c * N_CAR
@@ -372,7 +372,7 @@ def arrive(f, i, cf, ci, at, c, now):  # type: ignore[no-untyped-def]
     i[at[ST_QN] + s] += 1
 
 
-@kernel
+@part
 def fill_slots(f, i, cf, ci, at, s, now):  # type: ignore[no-untyped-def]
     """Plug queued cars in while the station has a usable slot."""
     while i[at[ST_QN] + s] > 0 and i[at[ST_OCC] + s] < i[at[ST_UP] + s]:
@@ -384,7 +384,7 @@ def fill_slots(f, i, cf, ci, at, s, now):  # type: ignore[no-untyped-def]
         plug(f, i, cf, ci, at, c, s, now)
 
 
-@kernel
+@part
 def expire_queue(f, i, cf, ci, at, s, now):  # type: ignore[no-untyped-def]
     """Cars of a queue whose patience is used up leave."""
     earliest = NEVER
@@ -408,7 +408,7 @@ def expire_queue(f, i, cf, ci, at, s, now):  # type: ignore[no-untyped-def]
     i[at[ST_QEXP] + s] = earliest
 
 
-@kernel
+@part
 def expire_waiting(f, i, cf, ci, at, now):  # type: ignore[no-untyped-def]
     """Pending and deferred cars whose patience is used up leave; remembers the next such minute."""
     y = at[Y]
@@ -432,9 +432,9 @@ def expire_waiting(f, i, cf, ci, at, now):  # type: ignore[no-untyped-def]
     i[y + Y_PEXP] = earliest
 
 
-@kernel
-def finish(f, i, cf, ci, at, s, now):  # type: ignore[no-untyped-def]
-    """Cars of station `s` that have reached their target leave at minute `now`."""
+@part
+def finish(f, i, cf, ci, at, s, now, count):  # type: ignore[no-untyped-def]
+    """The `count` cars of station `s` that have reached their target leave at minute `now`."""
     sp = at[N_SP]
     mask = i[at[ST_MASK] + s]
     for k in range(at[N_K]):
@@ -443,6 +443,7 @@ def finish(f, i, cf, ci, at, s, now):  # type: ignore[no-untyped-def]
         j = k * sp + s
         if f[at[SLOT_G] + j] > 0.0:
             continue
+        count -= 1
         c = i[at[SLOT_CAR] + j]
         i[at[ST_MASK] + s] &= ~(1 << k)
         b = at[CAR] + c * N_CAR
@@ -468,6 +469,8 @@ def finish(f, i, cf, ci, at, s, now):  # type: ignore[no-untyped-def]
                 else:
                     f[at[EP] + A_SERVED] += 1.0
         free_car(i, at, c)
+        if count == 0:
+            break
 
 
 @inlined

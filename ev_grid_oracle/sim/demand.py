@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from ev_grid_oracle.city.lookup import NO_ROUTE, own_minutes, travel_minutes, travel_wh
-from ev_grid_oracle.schema.compiled import inlined, kernel, prefetch
+from ev_grid_oracle.schema.compiled import inlined, part, prefetch
 from ev_grid_oracle.schema.rows import (
     A_FLOOR,
     A_NCRIT,
@@ -124,11 +124,11 @@ _ONE_THIRD = 1.0 / 3.0
 
 @inlined
 def pick(cf, start, n, u):  # type: ignore[no-untyped-def]
-    """Index of the first cumulative share above u."""
+    """Index of the first cumulative share above u: how many shares are not (they rise), without a jump."""
+    index = 0
     for k in range(n - 1):
-        if u < cf[start + k]:
-            return k
-    return n - 1
+        index += 1 if u >= cf[start + k] else 0
+    return index
 
 
 @inlined
@@ -144,12 +144,10 @@ def zone_total(f, cf, at, weights):  # type: ignore[no-untyped-def]
 def draw_node(f, cf, ci, at, weights, total, u_zone, u_node):  # type: ignore[no-untyped-def]
     """(zone, node): a zone by weight x factor, then a node of it."""
     left = u_zone * total
-    zone = at[N_Z] - 1
-    for z in range(at[N_Z]):
+    zone = 0
+    for z in range(at[N_Z] - 1):
         left -= cf[at[weights] + z] * f[at[Z_DEMAND] + z]
-        if left < 0.0:
-            zone = z
-            break
+        zone += 1 if left >= 0.0 else 0
     first = ci[at[J_ZSTART] + zone]
     count = ci[at[J_ZSTART] + zone + 1] - first
     return zone, ci[at[J_ZNODE] + first + int(u_node * count)]
@@ -210,7 +208,7 @@ def floor_minutes(f, i, cf, ci, at, minutes, node, own):  # type: ignore[no-unty
     return best
 
 
-@kernel
+@part
 def accept_walkins(f, i, cf, ci, at):  # type: ignore[no-untyped-def]
     """Acceptance of each station at the tick's start: posted queue and price above the usual."""
     for s in range(at[N_S]):
@@ -219,7 +217,7 @@ def accept_walkins(f, i, cf, ci, at):  # type: ignore[no-untyped-def]
         f[at[ST_ACCEPT] + s] = 1.0 / ((1.0 + queue) * (1.0 + dearer))
 
 
-@kernel
+@part
 def arrivals(f, i, u, cf, ci, at, minutes, km, own, enter, which):  # type: ignore[no-untyped-def]
     """Draw the tick's requests and walk-ins.
 
@@ -258,7 +256,7 @@ def soon(table, row, node):  # type: ignore[no-untyped-def]
     prefetch(table, k + 16)
 
 
-@kernel
+@part
 def request(f, i, u, cf, ci, at, minutes, wkey, tick, n, total, own, enter):  # type: ignore[no-untyped-def]
     """Request `n` of the tick: pending from its minute on."""
     y = at[Y]
@@ -339,7 +337,7 @@ def choose_station(f, cf, ci, at, key, tick, n, zone, plug_class):  # type: igno
     return station, first
 
 
-@kernel
+@part
 def walkin(f, i, u, cf, ci, at, minutes, km, wkey, tick, n, total, own, enter, which):  # type: ignore[no-untyped-def]
     """Walk-in `n` of the tick: sets out at its minute towards the station it chose."""
     y = at[Y]

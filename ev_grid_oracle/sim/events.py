@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ev_grid_oracle.schema.compiled import inlined, kernel
+from ev_grid_oracle.schema.compiled import inlined, kernel, part
 from ev_grid_oracle.schema.rows import (
     E_KIND,
     E_TARGET,
@@ -152,7 +152,7 @@ def apply_event(f, i, cf, ci, at, kind, target, value):  # type: ignore[no-untyp
         i[at[Y] + Y_LINKSTATE] = int(value)
 
 
-@kernel
+@part
 def incidents(f, i, u, cf, ci, at):  # type: ignore[no-untyped-def]
     """Breakdowns of single bays and jams of corridors, at the pack's rates; one jam at a time."""
     y = at[Y]
@@ -181,7 +181,7 @@ def jam(i, u, cf, at):  # type: ignore[no-untyped-def]
     return i[y + Y_JAM] != before
 
 
-@kernel
+@part
 def noise(f, i, u, cf, at):  # type: ignore[no-untyped-def]
     """AR(1) base-load noise (common and per feeder) and traffic noise, one step; stationary sd as named."""
     tick = i[at[Y] + Y_TICK]
@@ -196,7 +196,7 @@ def noise(f, i, u, cf, at):  # type: ignore[no-untyped-def]
     f[at[X] + X_TNOISE] = rho * f[at[X] + X_TNOISE] + kick * cf[const + Q_TNOISE] * draw
 
 
-@kernel
+@part
 def prices_and_sun(f, i, cf, at, slot):  # type: ignore[no-untyped-def]
     """Station prices, renewable share and carbon intensity now."""
     y = at[Y]
@@ -213,7 +213,7 @@ def prices_and_sun(f, i, cf, at, slot):  # type: ignore[no-untyped-def]
     f[at[X] + X_MEANREN] = cf[at[K_MEANREN] + season]
 
 
-@kernel
+@part
 def capacity(f, i, at):  # type: ignore[no-untyped-def]
     """Usable slots after breakdowns; demand-response caps that end; no power without supply."""
     tick = i[at[Y] + Y_TICK]
@@ -225,7 +225,7 @@ def capacity(f, i, at):  # type: ignore[no-untyped-def]
     return
 
 
-@kernel
+@part
 def supply(f, i, ci, at):  # type: ignore[no-untyped-def]
     """The cap each slot sees: the load_shift's, or none of it where the feeder is dead."""
     for s in range(at[N_S]):
@@ -233,7 +233,7 @@ def supply(f, i, ci, at):  # type: ignore[no-untyped-def]
         f[at[ST_DRCAP] + s] = 0.0 if dead else f[at[ST_DRSET] + s]
 
 
-@kernel
+@part
 def ratios(f, i, cf, at, slot):  # type: ignore[no-untyped-def]
     """Today's walk-in arrivals over the usual ones, of the last two hours (a ring of quarters), shrunk to 1."""
     y = at[Y]

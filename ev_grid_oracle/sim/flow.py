@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ev_grid_oracle.schema.compiled import inlined, kernel
+from ev_grid_oracle.schema.compiled import inlined, kernel, part, stack
 from ev_grid_oracle.schema.rows import (
     FD_ADD,
     FD_BASEKW,
@@ -25,21 +25,17 @@ from ev_grid_oracle.schema.rows import (
     FD_VMIN,
     FD_X,
     FD_XB,
-    J_BUSES,
     J_FEEDER,
-    J_LATERAL,
-    J_LATERALS,
-    J_PAR,
     J_POS,
-    K_CHAIN,
+    J_UP,
+    J_UPS,
     K_CONST,
     K_FBASE,
     K_FKVA,
     K_FSHAPE,
     K_LEVEL,
-    K_R,
     K_SHARE,
-    K_X,
+    K_UP,
     N_D,
     N_F,
     N_FL,
@@ -69,13 +65,10 @@ from ev_grid_oracle.schema.rows import (
     X,
     Y,
 )
-
-TOLERANCE = 1.0e-11  # of the largest squared change of a voltage's part in a sweep, pu^2; the next is 20 times less
-MAX_SWEEPS = 60
-V_FLOOR2 = 0.25  # loads are seen at 0.5 pu at least, so that a collapse stays finite
+from ev_grid_oracle.sim.sweep import solve
 
 
-@kernel
+@inlined
 def base_load(f, i, cf, at):  # type: ignore[no-untyped-def]
     """Active base load of every feeder now, kW (0 without supply), into FD_BASEKW."""
     y = at[Y]
@@ -91,94 +84,7 @@ def base_load(f, i, cf, at):  # type: ignore[no-untyped-def]
         f[at[FD_BASEKW] + k] = kw if f[at[FD_OUT] + k] == 0.0 else 0.0
 
 
-@kernel
-def solve(f, cf, ci, at, w):  # type: ignore[no-untyped-def]
-    """Sweep to convergence; returns the number of sweeps.
-
-    w (6, D x FL): active and reactive loads in pu (given), then real and imaginary currents (filled): row
-    d holds the current of the line to bus d; the rest is scratch. Voltages in V_RE, V_IM are start and
-    result. Loops are short on purpose: a compiler vectorises a loop only while it can check at run time
-    that the few arrays in it do not overlap.
-    """
-    depth = at[N_D]
-    lanes = at[N_FL]
-    n = depth * lanes
-    vr, vi = f[at[V_RE] : at[V_RE] + n], f[at[V_IM] : at[V_IM] + n]
-    r, x = cf[at[K_R] : at[K_R] + n], cf[at[K_X] : at[K_X] + n]
-    p, q, jr, ji, tr, ti = w[0], w[1], w[2], w[3], w[4], w[5]
-    source = cf[at[K_CONST] + Q_VSRC]
-    sweeps = 0
-    while sweeps < MAX_SWEEPS:
-        sweeps += 1
-        for k in range(n):
-            m = vr[k] * vr[k] + vi[k] * vi[k]
-            tr[k] = 1.0 / (m if m > V_FLOOR2 else V_FLOOR2)
-        for k in range(n):
-            jr[k] = (p[k] * vr[k] + q[k] * vi[k]) * tr[k]
-        for k in range(n):
-            ji[k] = (p[k] * vi[k] - q[k] * vr[k]) * tr[k]
-        backward(cf, ci, at, jr)
-        backward(cf, ci, at, ji)
-        for k in range(n):
-            tr[k] = r[k] * jr[k] - x[k] * ji[k]
-        for k in range(n):
-            ti[k] = r[k] * ji[k] + x[k] * jr[k]
-        forward(cf, ci, at, tr, source)
-        forward(cf, ci, at, ti, 0.0)
-        moved = 0
-        for k in range(n):
-            change = tr[k] - vr[k]
-            moved += 1 if change * change > TOLERANCE else 0
-            vr[k] = tr[k]
-        for k in range(n):
-            change = ti[k] - vi[k]
-            moved += 1 if change * change > TOLERANCE else 0
-            vi[k] = ti[k]
-        if moved == 0:
-            break
-    return sweeps
-
-
-@inlined
-def backward(cf, ci, at, j):  # type: ignore[no-untyped-def]
-    """Add the current of every line (one part of it, D x FL) to its parent's, last row first."""
-    lanes = at[N_FL]
-    n_f = at[N_F]
-    for d in range(at[N_D] - 1, 0, -1):
-        o = d * lanes
-        here, above = j[o : o + lanes], j[o - lanes : o]
-        chain = cf[at[K_CHAIN] + o : at[K_CHAIN] + o + lanes]
-        for lane in range(lanes):
-            above[lane] += here[lane] * chain[lane]
-        for n in range(ci[at[J_LATERALS] + d]):
-            k = ci[at[J_LATERAL] + d * n_f + n]
-            up = ci[at[J_PAR] + d * n_f + k]
-            if up >= 0:
-                j[up * lanes + k] += here[k]
-                j[up * lanes + n_f + k] += here[n_f + k]
-
-
-@inlined
-def forward(cf, ci, at, drop, source):  # type: ignore[no-untyped-def]
-    """Turn the drop along every line (one part, D x FL) into the voltage at its end, row by row."""
-    lanes = at[N_FL]
-    n_f = at[N_F]
-    for lane in range(lanes):
-        drop[lane] = source - drop[lane]
-    for d in range(1, at[N_D]):
-        o = d * lanes
-        here, above = drop[o : o + lanes], drop[o - lanes : o]
-        chain = cf[at[K_CHAIN] + o : at[K_CHAIN] + o + lanes]
-        for lane in range(lanes):
-            here[lane] = above[lane] * chain[lane] - here[lane]
-        for n in range(ci[at[J_LATERALS] + d]):
-            k = ci[at[J_LATERAL] + d * n_f + n]
-            up = ci[at[J_PAR] + d * n_f + k]
-            here[k] += source if up < 0 else drop[up * lanes + k]
-            here[n_f + k] += source if up < 0 else drop[up * lanes + n_f + k]
-
-
-@kernel
+@part
 def flow(f, i, cf, ci, at, w):  # type: ignore[no-untyped-def]
     """Both flows of the tick on its mean powers, then loads, lowest voltages and heat.
 
@@ -209,48 +115,76 @@ def flow(f, i, cf, ci, at, w):  # type: ignore[no-untyped-def]
     for k in range(n_f):
         f[at[FD_EVKWH] + k] = 0.0
     alpha = cf[const + Q_ALPHA]
+    transformers(f, at, pfc, alpha)
     for s in range(n_s):
-        kwh = f[at[ST_KWH] + s]
-        kw = kwh * 12.0
-        f[at[ST_KW] + s] = kw
+        kw = f[at[ST_KW] + s]
         k, d = ci[at[J_FEEDER] + s], ci[at[J_POS] + s]
-        f[at[FD_EVKWH] + k] += kwh
+        f[at[FD_EVKWH] + k] += f[at[ST_KWH] + s]
         w[0, d * lanes + k] += kw / sbase
         w[1, d * lanes + k] += kw / sbase * tan_c
-        u = kw / pfc / f[at[ST_KVA] + s]
-        f[at[ST_U] + s] = u
-        f[at[ST_X] + s] += alpha * (u * u - f[at[ST_X] + s])
     i[at[Y] + Y_SWEEPS] = solve(f, cf, ci, at, w)
     source = cf[const + Q_VSRC]
+    real, kva, lowest = stack(lanes), stack(lanes), stack(lanes)
+    heads(f, cf, ci, at, w, real, kva, lowest)
     total = 0.0
     rated = 0.0
     for k in range(n_f):
         supplied = f[at[FD_OUT] + k] == 0.0
-        sr, si, br, bi = 0.0, 0.0, 0.0, 0.0
-        for d in range(ci[at[J_BUSES] + k]):
-            if ci[at[J_PAR] + d * n_f + k] < 0:
-                sr += w[2, d * lanes + k]
-                si += w[3, d * lanes + k]
-                br += w[2, d * lanes + n_f + k]
-                bi += w[3, d * lanes + n_f + k]
-        f[at[FD_P] + k] = source * sr * sbase
-        s_kva = source * np.sqrt(sr * sr + si * si) * sbase
-        b_kva = source * np.sqrt(br * br + bi * bi) * sbase
-        f[at[FD_S] + k] = s_kva
-        f[at[FD_SB] + k] = b_kva
-        low = 4.0
-        for d in range(ci[at[J_BUSES] + k]):
-            re = f[at[V_RE] + d * lanes + k]
-            im = f[at[V_IM] + d * lanes + k]
-            m = re * re + im * im
-            low = m if m < low else low
-        f[at[FD_VMIN] + k] = np.sqrt(low) if supplied else 0.0
-        u, ub = s_kva / f[at[FD_KVA] + k], b_kva / f[at[FD_KVA] + k]
+        f[at[FD_P] + k] = source * real[k] * sbase
+        f[at[FD_S] + k] = kva[k]
+        f[at[FD_SB] + k] = kva[n_f + k]
+        f[at[FD_VMIN] + k] = lowest[k] if supplied else 0.0
+        u, ub = kva[k] / f[at[FD_KVA] + k], kva[n_f + k] / f[at[FD_KVA] + k]
         f[at[FD_X] + k] += alpha * (u * u - f[at[FD_X] + k])
         f[at[FD_XB] + k] += alpha * (ub * ub - f[at[FD_XB] + k])
-        total += s_kva
+        total += kva[k]
         rated += cf[at[K_FKVA] + k]
     f[at[X] + X_GRIDLOAD] = total / rated
+
+
+@inlined
+def transformers(f, at, pfc, alpha):  # type: ignore[no-untyped-def]
+    """Mean power of every station, loading and heat of its transformer."""
+    n_s = at[N_S]
+    kwh, rating = f[at[ST_KWH] : at[ST_KWH] + n_s], f[at[ST_KVA] : at[ST_KVA] + n_s]
+    power, loading, heat = f[at[ST_KW] : at[ST_KW] + n_s], f[at[ST_U] : at[ST_U] + n_s], f[at[ST_X] : at[ST_X] + n_s]
+    kw, u = stack(n_s), stack(n_s)
+    for s in range(n_s):
+        kw[s] = kwh[s] * 12.0
+        u[s] = kw[s] / pfc / rating[s]
+    for s in range(n_s):
+        power[s] = kw[s]
+    for s in range(n_s):
+        loading[s] = u[s]
+    for s in range(n_s):
+        heat[s] += alpha * (u[s] * u[s] - heat[s])
+
+
+@inlined
+def heads(f, cf, ci, at, w, real, kva, lowest):  # type: ignore[no-untyped-def]
+    """Of every lane: real current and apparent power (kVA) at the head, lowest voltage of its buses (pu)."""
+    lanes, depth = at[N_FL], at[N_D]
+    source, sbase = cf[at[K_CONST] + Q_VSRC], cf[at[K_CONST] + Q_SBASE]
+    imag = stack(lanes)
+    for k in range(lanes):
+        real[k] = w[2, k]
+        imag[k] = w[3, k]
+        lowest[k] = 4.0
+    for d in range(1, depth):
+        for n in range(ci[at[J_UPS] + d]):
+            if ci[at[J_UP] + d * depth + n] < 0:
+                o, here = d * lanes, at[K_UP] + (d * depth + n) * lanes
+                for k in range(lanes):
+                    real[k] += w[2, o + k] * cf[here + k]
+                    imag[k] += w[3, o + k] * cf[here + k]
+    for d in range(depth):  # a row that a feeder lacks holds the voltage of the row above
+        re, im = at[V_RE] + d * lanes, at[V_IM] + d * lanes
+        for k in range(lanes):
+            m = f[re + k] * f[re + k] + f[im + k] * f[im + k]
+            lowest[k] = m if m < lowest[k] else lowest[k]
+    for k in range(lanes):
+        kva[k] = source * np.sqrt(real[k] * real[k] + imag[k] * imag[k]) * sbase
+        lowest[k] = np.sqrt(lowest[k])
 
 
 @kernel

@@ -9,7 +9,7 @@ tick is cut in two kernels: `play` and `turn`.
 
 from __future__ import annotations
 
-from ev_grid_oracle.schema.compiled import inlined, kernel
+from ev_grid_oracle.schema.compiled import inlined, kernel, part
 from ev_grid_oracle.schema.rows import (
     B_FLEX,
     C_FLAGS,
@@ -34,6 +34,7 @@ from ev_grid_oracle.schema.rows import (
     SLOT_CAP,
     SLOT_G,
     ST_KWH,
+    ST_MASK,
     ST_OCC,
     ST_QEXP,
     ST_QN,
@@ -88,7 +89,7 @@ def begin(f, at):  # type: ignore[no-untyped-def]
         f[at[TK] + k] = 0.0
 
 
-@kernel
+@part
 def play(f, i, u, cf, ci, at, minutes, km, w, wp, own, enter):  # type: ignore[no-untyped-def]
     """Demand, five minutes and the power flow of tick Y_TICK. `w`, `wp`, `own`, `enter`: scratch (see World)."""
     y = at[Y]
@@ -134,10 +135,19 @@ def play(f, i, u, cf, ci, at, minutes, km, w, wp, own, enter):  # type: ignore[n
             expire_waiting(f, i, cf, ci, at, now)
         f[at[TK] + T_WAIT] += i[y + Y_NORM] + FLEX_WEIGHT * i[y + Y_FLEX]
         f[at[TK] + T_URGENT] += 2.0 * i[y + Y_CRIT]
-        if charge_minute(f, cf, at, g, cap, a, b, wp) > 0:
-            for s in range(n_s):
-                if done[s] > 0.0:
-                    finish(f, i, cf, ci, at, s, now + 1)
+        used = 0
+        for s in range(n_s):
+            used |= i[at[ST_MASK] + s]
+        rows = 0
+        while used >> rows != 0:
+            rows += 1
+        left = charge_minute(f, cf, at, g[:rows], cap[:rows], a[:rows], b[:rows], wp)
+        s = 0
+        while left > 0:
+            if done[s] > 0.0:
+                finish(f, i, cf, ci, at, s, now + 1, int(done[s]))
+                left -= 1
+            s += 1
     flow(f, i, cf, ci, at, w)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ev_grid_oracle.city.lookup import NO_ROUTE, travel_minutes, travel_wh
-from ev_grid_oracle.schema.compiled import inlined, kernel
+from ev_grid_oracle.schema.compiled import inlined, kernel, part
 from ev_grid_oracle.schema.rows import (
     B_REROUTED,
     B_STRANDS,
@@ -50,7 +50,7 @@ def travel_key(i, at):  # type: ignore[no-untyped-def]
     return i[y + Y_LINKSTATE], i[y + Y_DAYTYPE], half_hour, i[y + Y_JAM] + 1
 
 
-@kernel
+@part
 def set_travel(f, i, cf, at, index):  # type: ignore[no-untyped-def]
     """Point to the table of the present traffic; the table exists (the World made it before).
 

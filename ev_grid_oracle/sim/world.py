@@ -29,7 +29,7 @@ from ev_grid_oracle.sim.start import mark_tables, warm_up
 
 SNAPSHOT_MAGIC = b"EVGS"
 SNAPSHOT_VERSION = 1
-SIM_VERSION = 2
+SIM_VERSION = 3
 _HEADER = struct.Struct("<4sHH16sIIII")
 
 

@@ -10,7 +10,8 @@ from inject import edited
 from ev_grid_oracle.city.model import CityPack, Grid
 from ev_grid_oracle.city.packed import PackedCity, packed
 from ev_grid_oracle.schema import rows as r
-from ev_grid_oracle.sim.flow import flat_start, solve
+from ev_grid_oracle.sim.flow import flat_start
+from ev_grid_oracle.sim.sweep import solve
 
 VA_PER_MVA = 1.0e6
 

@@ -117,3 +117,29 @@ def test_only_the_answers_of_the_episode_claim_anything(city_toy):
     assert (batch.done == 1).all()
     assert (account(batch, r.A_NBRIER) == 0).all()
     assert (account(batch, r.A_SERVED) > 0).all()
+
+
+def test_a_deferral_beyond_the_list_is_refused(city_toy):
+    """Never accepted and then forgotten: the code says so, the car stays pending, nothing else is counted."""
+    tight = small(city_toy, 64, 8)
+    batch = Batch(tight, 1, max_answers=8)
+    batch.reset([options(city_toy, 7, ticks=60, persona=city_toy.personas.names.index("PrivateOwner"), participation=1.0)])
+    refused = 0
+    for _ in range(60):
+        y = batch.world.view("Y")[0]
+        cars = batch.world.view("CAR")[0]
+        pending = batch.world.view("PEND")[0, : y[r.Y_NPEND]]
+        before, had = int(y[r.Y_NDEF]), pending.tolist()
+        for k, c in enumerate(had):
+            left = cars[c, r.C_PAT] - (5 * y[r.Y_TICK] - cars[c, r.C_TWAIT])
+            batch.answers[0, k] = (cars[c, r.C_SEQ], 1, -1, 1, max(left // 5 * 5, 5), -1, 0, 0)
+        batch.counts[0] = len(had)
+        batch.step()
+        codes = batch.answers[0, : len(had), r.D_CODE]
+        accepted = int((codes == r.V_OK).sum())
+        assert before + accepted <= 8
+        if before + len(had) > 8:
+            late = codes[8 - before :] if (codes[: 8 - before] == r.V_OK).all() else codes[-1:]
+            assert (late != r.V_OK).any()
+            refused += int((codes == r.V_TIME_WINDOW).sum())
+    assert refused > 0

@@ -10,7 +10,7 @@ from referee import newton, random_trees, sweep, worst_error
 from ev_grid_oracle.city.packed import packed
 from ev_grid_oracle.schema import rows as r
 from ev_grid_oracle.schema.enums import EventKind
-from ev_grid_oracle.sim.flow import MAX_SWEEPS
+from ev_grid_oracle.sim.sweep import MAX_SWEEPS
 
 pgm = pytest.mark.skipif(
     not __import__("importlib.util").util.find_spec("power_grid_model"),
