@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from threading import Lock
 
 import numpy as np
 import numpy.typing as npt
@@ -81,13 +82,15 @@ def _pack(pack: CityPack) -> PackedCity:
 
 
 _PACKED: dict[int, PackedCity] = {}
+_PACKING = Lock()  # two threads that pack at once would number their travel tables apart
 
 
 def packed(pack: CityPack) -> PackedCity:
     """Rows of `pack`, made once per process."""
-    found = _PACKED.get(id(pack))
-    if found is None or found.pack is not pack:
-        found = _PACKED[id(pack)] = _pack(pack)
+    with _PACKING:
+        found = _PACKED.get(id(pack))
+        if found is None or found.pack is not pack:
+            found = _PACKED[id(pack)] = _pack(pack)
     return found
 
 

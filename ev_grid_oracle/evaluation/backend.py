@@ -17,7 +17,6 @@ from concurrent.futures import (
 from threading import Event, Lock
 
 from ev_grid_oracle.city.model import CityPack
-from ev_grid_oracle.city.packed import packed
 from ev_grid_oracle.evaluation.provenance import code_hash
 from ev_grid_oracle.evaluation.work import Episode, Spec, Task, play_task
 from ev_grid_oracle.schema.errors import EVGridError
@@ -64,7 +63,6 @@ def _threads(
     city: CityPack, spec: Spec, tasks: Sequence[Task], progress: Told, threads: int
 ) -> Iterator[Done]:
     lock, stop = Lock(), Event()
-    packed(city)  # before the threads: two that pack at once would each number their travel tables in their own way
 
     def job(task: Task) -> Done:
         def advance(ticks: int) -> None:
