@@ -2,9 +2,10 @@
 
 Every point plays the same recorded evenings. A batch smaller than their number takes them in turn, group by group:
 one environment that replayed one evening again and again would measure caches and branch predictors that know that
-evening by heart. A larger batch holds every evening several times, each in rows of its own. Costs are processor time
-of the one thread that plays, so that a turn of another process is not counted; a busy neighbour on the same core or
-cache still is, and a machine for this measurement should be quiet.
+evening by heart. A larger batch holds every evening several times, each in rows of its own. All points are measured
+in turns, round after round, because the speed of a machine drifts by more within minutes than the points differ.
+Costs are processor time of the one thread that plays, so that a turn of another process is not counted; a busy
+neighbour on the same core or cache still is, and a machine for this measurement should be quiet.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ ENVS = (1, 4, 16, 64, 256, 1024)
 FACTORS = (1, 2, 4, 10)
 EVENINGS = 64
 ORDERS = ("at_once", "tick_by_tick")
-AT_LEAST_S, AT_MOST_S, MOST_REPEATS = 0.25, 3.0, 15
+AT_LEAST_S = 0.25
 BAR = 1.4
 """No point may cost more than this times the cheapest one, per environment and station."""
 
@@ -115,21 +116,21 @@ class Group:
         return float(taken.sum())
 
 
-def passes_s(group: Group, order: str, repeats: int) -> float:
-    """Median processor seconds of a pass; a small batch plays one that does not count first."""
+def turn_s(group: Group, order: str) -> float:
+    """Processor seconds of a pass: the quickest of one turn, short passes several times."""
     was_on = gc.isenabled()
     gc.collect()
     gc.disable()  # a collection in the middle would be timed as work
     try:
         if group.evenings_a_pass <= EVENINGS:
-            group.pass_s(order)
-        times: list[float] = []
-        while (len(times) < repeats or sum(times) < AT_LEAST_S) and sum(times) < AT_MOST_S and len(times) < MOST_REPEATS:
+            group.pass_s(order)  # does not count: memory and branches are new
+        times = [group.pass_s(order)]
+        while sum(times) < AT_LEAST_S:
             times.append(group.pass_s(order))
     finally:
         if was_on:
             gc.enable()
-    return median(times)
+    return min(times)
 
 
 def bench_scaling(
@@ -142,30 +143,43 @@ def bench_scaling(
 ) -> dict[str, object]:
     """Every point in both orders, microseconds per tick, environment and station, and how far they spread.
 
-    `worst_over_fastest` is the dearest point's cost of one environment and station over the cheapest's,
-    for each order; one is a cost that grows exactly with the number of environments and stations.
+    A point's cost is the median over `repeats` rounds. `worst_over_fastest` is the dearest point's cost of one
+    environment and station over the cheapest's, for each order; one is a cost that grows exactly with the number of
+    environments and stations.
     """
-    points: list[dict[str, object]] = []
-    costs: dict[str, list[float]] = {order: [] for order in ORDERS}
+    recorded = []
     for factor in factors:
         pack = tiled_city(city, factor)
-        stations = len(pack.stations.ids)
-        recorded = Evenings(pack, evenings)
+        say(f"recording {evenings} evenings of {len(pack.stations.ids)} stations")
+        recorded.append(Evenings(pack, evenings))
+    taken_s: dict[tuple[int, int, str], list[float]] = {}
+    for turn in range(repeats):
+        for k, played in enumerate(recorded):
+            for n in envs:
+                say(
+                    f"{n} environments x {len(played.city.stations.ids)} stations, round {turn + 1} of {repeats}"
+                )
+                group = Group(played, n)
+                for order in ORDERS:
+                    taken_s.setdefault((k, n, order), []).append(turn_s(group, order))
+    points: list[dict[str, object]] = []
+    costs: dict[str, list[float]] = {order: [] for order in ORDERS}
+    for k, played in enumerate(recorded):
+        stations = len(played.city.stations.ids)
         for n in envs:
-            say(f"{n} environments x {stations} stations")
-            group = Group(recorded, n)
-            point: dict[str, object] = {"envs": n, "stations": stations, "occupancy": recorded.occupancy_frac}
+            point: dict[str, object] = {"envs": n, "stations": stations, "occupancy": played.occupancy_frac}
+            ticks = TICKS * max(n, evenings)
             for order in ORDERS:
-                ticks = TICKS * group.evenings_a_pass
-                taken_s = passes_s(group, order, repeats)
-                cost_us = 1e6 * taken_s / (ticks * stations)
+                middle_s = median(taken_s[k, n, order])
+                cost_us = 1e6 * middle_s / (ticks * stations)
                 costs[order].append(cost_us)
                 point[f"us_per_env_station_{order}"] = cost_us
-                point[f"ticks_per_s_{order}"] = ticks / taken_s
+                point[f"ticks_per_s_{order}"] = ticks / middle_s
             points.append(point)
     spread = {order: max(values) / min(values) for order, values in costs.items()}
     return {
         "evenings": evenings,
+        "rounds": repeats,
         "points": points,
         "worst_over_fastest": spread,
         "bar": BAR,
