@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from ev_grid_oracle.city.model import CityPack, Scenario
-from ev_grid_oracle.schema.enums import EventKind
+from ev_grid_oracle.schema.enums import RATE_KW, EventKind
 from ev_grid_oracle.schema.rows import RING
 
 BINS = 48
@@ -34,7 +34,8 @@ class TravelBank:
     """Tables of one city, grown on demand.
 
     Attributes:
-        minutes: (B, N, S) float32 minutes by the fastest path; inf no route.
+        minutes: (B, N, S + 3) float32 minutes by the fastest path, then the least of them over the stations of each
+            class of slot; inf no route.
         km: (B, N, S) float32 effective kilometres of that path for energy.
         step: (B, N, S) int16 next link of that path; -1 at the station's node or without a route.
         link_minutes: (B, L) float32.
@@ -47,7 +48,7 @@ class TravelBank:
         self._lock = threading.Lock()
         self._states: dict[LinkState, int] = {}
         n, s, n_links = len(roads.node_lat), len(city.stations.ids), len(roads.link_from)
-        self.minutes = np.empty((0, n, s), np.float32)
+        self.minutes = np.empty((0, n, s + len(RATE_KW)), np.float32)
         self.km = np.empty((0, n, s), np.float32)
         self.step = np.empty((0, n, s), np.int16)
         self.link_minutes = np.empty((0, n_links), np.float32)
@@ -131,7 +132,10 @@ class TravelBank:
             km[t[known], node[known]] = there[known] + effective_km[link[known]]
             t, node, ahead, link = (a[~known] for a in (t, node, ahead, link))
         dist[dist > RING] = np.inf
-        self.minutes[row] = dist[inverse].T
+        by_station = dist[inverse]
+        rate = self.city.stations.rate
+        nearest = [by_station[rate == k].min(0, initial=np.inf) for k in range(len(RATE_KW))]
+        self.minutes[row] = np.vstack([by_station, nearest]).T
         self.km[row] = km[inverse].T
         self.step[row] = step[inverse].T
 

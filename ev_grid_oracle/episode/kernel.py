@@ -7,13 +7,12 @@ import numpy as np
 from ev_grid_oracle.reward.scoring import score
 from ev_grid_oracle.reward.terms import SERVICE, URGENCY
 from ev_grid_oracle.reward.verify import verify
-from ev_grid_oracle.schema.compiled import inlined, kernel, prefetch
+from ev_grid_oracle.schema.compiled import inlined, kernel
 from ev_grid_oracle.schema.rows import (
     C_STATE,
     CAR,
     D_CONF,
     EP,
-    EV,
     K_CONST,
     N_C,
     N_CAR,
@@ -37,6 +36,7 @@ from ev_grid_oracle.schema.rows import (
     Y_TICKS,
     Y,
 )
+from ev_grid_oracle.sim.ahead import NOTHING, fetch_cars, how_far
 from ev_grid_oracle.sim.apply import apply_decisions
 from ev_grid_oracle.sim.cars import lose
 from ev_grid_oracle.sim.dispatch.baseline import decide as baseline
@@ -75,7 +75,7 @@ def settle(f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to,
                 dec[k, D_CONF] = -1
             begin(sf, at)
             apply_decisions(sf, si, cf, ci, at, minutes, km, dec, n)
-            play(sf, si, u, cf, ci, at, minutes, km, w, wp, own, enter)
+            play(sf, si, u, cf, ci, at, minutes, km, w, wp, own, enter, sf, si, NOTHING)
             score(sf, si, cf, ci, at, 0.0, 0, due)
             for k in range(N_TERMS):
                 f[at[SETT] + k] += sf[at[TERM] + k]
@@ -113,12 +113,14 @@ def ended(i, at):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def tick(f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to, given, n, invalid, o, dec, w, wp, own, enter, codes, travel, extra, added, times, out, due, sf, si):  # type: ignore[no-untyped-def]
-    """One step of one environment with the answers `given` (n rows); returns the reward."""
+def tick(f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to, given, n, invalid, o, dec, w, wp, own, enter, codes, travel, extra, added, times, out, due, sf, si, nf, ni, ahead):  # type: ignore[no-untyped-def]
+    """One step of one environment with the answers `given` (n rows); returns the reward. `nf`, `ni`, `ahead`: see `play`."""
+    if ahead != NOTHING:
+        fetch_cars(i, at)
     begin(f, at)
     penalty = verify(f, i, cf, ci, at, minutes, km, given, n, invalid)
     apply_decisions(f, i, cf, ci, at, minutes, km, given, n)
-    play(f, i, u, cf, ci, at, minutes, km, w, wp, own, enter)
+    play(f, i, u, cf, ci, at, minutes, km, w, wp, own, enter, nf, ni, ahead)
     total = score(f, i, cf, ci, at, penalty, invalid, due)
     turn(f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to)
     state = ended(i, at)
@@ -131,15 +133,6 @@ def tick(f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to, g
     return total
 
 
-@inlined
-def fetch_rows(f, i, at):  # type: ignore[no-untyped-def]
-    """Ask for the rows that the next environment's tick reads in any case (not its cars)."""
-    for k in range(0, at[EV], 8):
-        prefetch(f, k)
-    for k in range(0, len(i), 16):
-        prefetch(i, k)
-
-
 @kernel
 def run(fs, is_, us, first, last, ticks, cf, ci, at, minutes, km, step, link_minutes, index, link_to, given, counts, invalid, rewards, o, dec, w, wp, own, enter, codes, travel, extra, added, times, out, due, sf, si):  # type: ignore[no-untyped-def]
     """`ticks` steps of environments `first` to `last - 1`, one environment after the other.
@@ -147,10 +140,10 @@ def run(fs, is_, us, first, last, ticks, cf, ci, at, minutes, km, step, link_min
     given (ticks, E, MD, 8) int32, counts and invalid (ticks, E) int32, rewards (ticks, E) float64.
     An environment that is done stays as it is, with reward 0.
     """
+    ahead = how_far(ticks, last - first, 8 * fs.shape[1] + 4 * is_.shape[1])
     for e in range(first, last):
         f, i, u = fs[e], is_[e], us[e]
-        if ticks == 1 and e + 1 < last:
-            fetch_rows(fs[e + 1], is_[e + 1], at)
+        following = min(e + 1, last - 1)
         for t in range(ticks):
             if i[at[Y] + Y_DONE] != RUNNING:
                 rewards[t, e] = 0.0
@@ -158,6 +151,7 @@ def run(fs, is_, us, first, last, ticks, cf, ci, at, minutes, km, step, link_min
             rewards[t, e] = tick(
                 f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to, given[t, e], np.int64(counts[t, e]),
                 np.int64(invalid[t, e]), o, dec, w, wp, own, enter, codes, travel, extra, added, times, out, due, sf, si,
+                fs[following], is_[following], ahead,
             )  # fmt: skip
 
 
@@ -186,5 +180,5 @@ def play_rule(fs, is_, us, first, last, ticks, rule, cf, ci, at, minutes, km, st
                 kept_n[t, e] = n
             rewards[t, e] = tick(
                 f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to, dec, n, np.int64(0), o, dec, w, wp, own, enter,
-                codes, travel, extra, added, times, out, due, sf, si,
+                codes, travel, extra, added, times, out, due, sf, si, f, i, NOTHING,
             )  # fmt: skip

@@ -30,7 +30,7 @@ from ev_grid_oracle.reward.terms import (
     W_VOLT,
     WAIT,
 )
-from ev_grid_oracle.schema.compiled import inlined, part
+from ev_grid_oracle.schema.compiled import inlined, part, stack
 from ev_grid_oracle.schema.rows import (
     A_INVALID,
     C_NEXT,
@@ -102,6 +102,8 @@ from ev_grid_oracle.schema.rows import (
     Y,
 )
 
+DUE_MIN = 10  # who arrives within these minutes counts as present
+
 
 @inlined
 def station_stress(f, i, ci, at, due):  # type: ignore[no-untyped-def]
@@ -111,12 +113,21 @@ def station_stress(f, i, ci, at, due):  # type: ignore[no-untyped-def]
     for s in range(n_s):
         due[s] = 0.0
     end = 5 * (i[at[Y] + Y_TICK] + 1)
-    for m in range(10):
+    chain = stack(DUE_MIN)  # the next car of each minute: side by side, since every car is a wait for memory
+    left = 0
+    for m in range(DUE_MIN):
         c = i[at[CAL] + ((end + m) & (RING - 1))]
-        while c >= 0:
-            b = at[CAR] + c * N_CAR
-            due[i[b + C_STATION]] += 1.0
-            c = i[b + C_NEXT]
+        chain[m] = c
+        left += 1 if c >= 0 else 0
+    while left > 0:
+        left = 0
+        for m in range(DUE_MIN):
+            c = int(chain[m])
+            if c >= 0:
+                b = at[CAR] + c * N_CAR
+                due[i[b + C_STATION]] += 1.0
+                chain[m] = i[b + C_NEXT]
+                left += 1 if i[b + C_NEXT] >= 0 else 0
     total = 0.0
     for s in range(n_s):
         up = float(max(i[at[ST_UP] + s], 1))

@@ -88,10 +88,13 @@ from ev_grid_oracle.schema.rows import (
 
 
 @inlined
-def pending_row(i, at, seq):  # type: ignore[no-untyped-def]
-    """Offset of the pending car numbered `seq`, -1 if it is not pending."""
-    for k in range(i[at[Y] + Y_NPEND]):
-        b = at[CAR] + i[at[PEND] + k] * N_CAR
+def pending_row(i, at, seq, place):  # type: ignore[no-untyped-def]
+    """Offset of the pending car numbered `seq`, -1 if it is not pending; from `place` of the list on, and around."""
+    count = i[at[Y] + Y_NPEND]
+    first = place if place < count else 0
+    for k in range(count):
+        there = first + k if first + k < count else first + k - count
+        b = at[CAR] + i[at[PEND] + there] * N_CAR
         if i[b + C_SEQ] == seq:
             return b
     return -1
@@ -167,7 +170,7 @@ def verify(f, i, cf, ci, at, minutes, km, dec, n, invalid):  # type: ignore[no-u
         i[at[FLAG] + F_INVALID] = 1
     rows = stack(max(n, 1))
     for k in range(n):  # the travel tables are large: ask for what the checks will read while the others are looked up
-        b = pending_row(i, at, dec[k, D_SEQ])
+        b = pending_row(i, at, dec[k, D_SEQ], k)  # most answers keep the order
         rows[k] = b
         if b >= 0 and dec[k, D_KIND] == 0 and 0 <= dec[k, D_STATION] < at[N_S]:
             cell = (i[y + Y_TRAVEL] * minutes.shape[1] + i[b + C_NODE]) * minutes.shape[2] + dec[k, D_STATION]

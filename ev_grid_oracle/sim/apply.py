@@ -60,10 +60,13 @@ DEFERRED = 2
 
 
 @inlined
-def find_pending(i, at, seq):  # type: ignore[no-untyped-def]
-    """Car row of the pending car numbered `seq`, -1 if none."""
-    for k in range(i[at[Y] + Y_NPEND]):
-        c = i[at[PEND] + k]
+def find_pending(i, at, seq, place):  # type: ignore[no-untyped-def]
+    """Car row of the pending car numbered `seq`, -1 if none; from `place` of the list on, and around."""
+    count = i[at[Y] + Y_NPEND]
+    first = place if place < count else 0
+    for k in range(count):
+        there = first + k if first + k < count else first + k - count
+        c = i[at[PEND] + there]
         if i[at[CAR] + c * N_CAR + C_SEQ] == seq:
             return c
     return -1
@@ -102,7 +105,7 @@ def apply_decisions(f, i, cf, ci, at, minutes, km, dec, n):  # type: ignore[no-u
     for k in range(n):
         if dec[k, D_CODE] != 0 or dec[k, D_KIND] < 0:
             continue
-        c = find_pending(i, at, dec[k, D_SEQ])
+        c = find_pending(i, at, dec[k, D_SEQ], k)
         if c < 0:
             continue
         b = at[CAR] + c * N_CAR

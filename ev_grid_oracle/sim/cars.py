@@ -101,6 +101,7 @@ from ev_grid_oracle.schema.rows import (
     Y_TICK,
     Y,
 )
+from ev_grid_oracle.sim.ahead import fetch_car
 
 PENDING, DEFERRED, ENROUTE, QUEUED, CHARGING = 1, 2, 3, 4, 5
 CAP_MIN = 240.0
@@ -116,7 +117,9 @@ def new_car(i, at):  # type: ignore[no-untyped-def]
         return -1
     i[y + Y_NFREE] -= 1
     c = i[y + Y_FREE]
-    i[y + Y_FREE] = i[at[CAR] + c * N_CAR + C_NEXT]
+    following = i[at[CAR] + c * N_CAR + C_NEXT]
+    i[y + Y_FREE] = following
+    fetch_car(i, at, following)  # the next one to be drawn
     return c
 
 

@@ -118,6 +118,7 @@ from ev_grid_oracle.sim.cars import begin_route, book_loss, free_car, new_car, s
 from ev_grid_oracle.sim.rng import poisson, triangular, u01
 
 CHOICE_TRIES = 8
+N_CLASSES = 3  # of slots; their nearest stations stand behind the stations in a travel table
 EVERYBODY, HIDDEN_WALKINS, ALL_WALKINS = 0, 1, 2
 _ONE_THIRD = 1.0 / 3.0
 
@@ -154,10 +155,15 @@ def draw_node(f, cf, ci, at, weights, total, u_zone, u_node):  # type: ignore[no
 
 
 @inlined
-def draw_person(i, u, cf, ci, at, b, key, tick, n, persona):  # type: ignore[no-untyped-def]
-    """Vehicle, charge, target, urgency and patience of a car of `persona`."""
+def draw_vehicle(cf, at, key, tick, n, persona):  # type: ignore[no-untyped-def]
+    """Vehicle of a car of `persona`."""
+    return pick(cf, at[K_VEHCUM] + persona * at[N_V], at[N_V], u01(key, tick, n, 2))
+
+
+@inlined
+def draw_person(i, u, cf, ci, at, b, key, tick, n, persona, v):  # type: ignore[no-untyped-def]
+    """Charge, target, urgency and patience of a car of `persona` with vehicle `v`."""
     p = persona
-    v = pick(cf, at[K_VEHCUM] + p * at[N_V], at[N_V], u01(key, tick, n, 2))
     i[b + C_VEHICLE] = v
     soc3 = at[K_SOC3] + 3 * p
     soc = triangular(u01(key, tick, n, 3), cf[soc3], cf[soc3 + 1], cf[soc3 + 2])
@@ -196,13 +202,16 @@ def class_minutes(cf, ci, at, v, soc, target, own):  # type: ignore[no-untyped-d
 
 
 @inlined
-def floor_minutes(f, i, cf, ci, at, minutes, node, own):  # type: ignore[no-untyped-def]
-    """Least travel + own minutes over all stations: the request's share of the floor."""
+def floor_minutes(f, i, at, minutes, node, own):  # type: ignore[no-untyped-def]
+    """Least travel + own minutes over all stations: the request's share of the floor.
+
+    The nearest station of each class will do: both operations keep the order of travel times.
+    """
     best = 240.0
     row = i[at[Y] + Y_TRAVEL]
     traffic = f[at[X] + X_TRAFFIC]
-    for s in range(at[N_S]):
-        total = minutes[row, node, s] * traffic + own[ci[at[J_RATE] + s]]
+    for k in range(N_CLASSES):
+        total = minutes[row, node, at[N_S] + k] * traffic + own[k]
         if total < best:
             best = total
     return best
@@ -249,11 +258,9 @@ def arrivals(f, i, u, cf, ci, at, minutes, km, own, enter, which):  # type: igno
 
 
 @inlined
-def soon(table, row, node):  # type: ignore[no-untyped-def]
-    """Fetch the first lines of a node's part of a travel table, which is read a little later."""
-    k = (row * table.shape[1] + node) * table.shape[2]
-    prefetch(table, k)
-    prefetch(table, k + 16)
+def soon(table, row, node, column):  # type: ignore[no-untyped-def]
+    """Ask for a value of a travel table that is read a little later."""
+    prefetch(table, (row * table.shape[1] + node) * table.shape[2] + column)
 
 
 @part
@@ -266,7 +273,7 @@ def request(f, i, u, cf, ci, at, minutes, wkey, tick, n, total, own, enter):  # 
     i[y + Y_SEQ] += 1
     minute = int(u01(key, tick, n, 1) * 5.0)
     _zone, node = draw_node(f, cf, ci, at, K_ZREQ, total, u01(key, tick, n, 2), u01(key, tick, n, 3))
-    soon(minutes, i[y + Y_TRAVEL], node)
+    soon(minutes, i[y + Y_TRAVEL], node, at[N_S])
     c = new_car(i, at)
     room = c >= 0
     if not room:
@@ -275,7 +282,8 @@ def request(f, i, u, cf, ci, at, minutes, wkey, tick, n, total, own, enter):  # 
     persona = i[y + Y_PERSONA]
     if persona < 0:
         persona = pick(cf, at[K_REQCUM], at[N_P], u01(who, tick, n, 1))
-    flags = draw_person(i, u, cf, ci, at, b, who, tick, n, persona)
+    v = draw_vehicle(cf, at, who, tick, n, persona)
+    flags = draw_person(i, u, cf, ci, at, b, who, tick, n, persona, v)
     now = 5 * tick + minute
     i[b + C_SEQ] = seq
     i[b + C_NODE] = node
@@ -298,9 +306,8 @@ def request(f, i, u, cf, ci, at, minutes, wkey, tick, n, total, own, enter):  # 
             f[at[EP] + A_NFLEX] += 1.0
         else:
             f[at[EP] + A_NREQ] += 1.0
-            v = i[b + C_VEHICLE]
             class_minutes(cf, ci, at, v, i[b + C_SOC_BP] / 10000.0, i[b + C_TGT_BP] / 10000.0, own)
-            f[at[EP] + A_FLOOR] += floor_minutes(f, i, cf, ci, at, minutes, node, own)
+            f[at[EP] + A_FLOOR] += floor_minutes(f, i, at, minutes, node, own)
         if (flags & B_CRIT) != 0:
             f[at[EP] + A_NCRIT] += 1.0
     if room and i[y + Y_NPEND] >= at[N_MP]:
@@ -349,20 +356,20 @@ def walkin(f, i, u, cf, ci, at, minutes, km, wkey, tick, n, total, own, enter, w
     i[y + Y_WSEQ] += 1
     minute = int(u01(key, tick, n, 40) * 5.0)
     zone, node = draw_node(f, cf, ci, at, K_ZWALK, total, u01(key, tick, n, 41), u01(key, tick, n, 42))
-    soon(minutes, i[y + Y_TRAVEL], node)
-    soon(km, i[y + Y_TRAVEL], node)
+    persona = pick(cf, at[K_WALKCUM], at[N_P], u01(key, tick, n, 1))
+    v = draw_vehicle(cf, at, key, tick, n, persona)
+    plug_class = 1 if cf[at[K_VDC] + v] > 0.0 else 0
+    s, first = choose_station(f, cf, ci, at, key, tick, n, zone, plug_class)
+    soon(minutes, i[y + Y_TRAVEL], node, max(s, 0))
+    soon(km, i[y + Y_TRAVEL], node, max(s, 0))
     c = new_car(i, at)
     room = c >= 0
     if not room:
         c = spare_car(i, at)
     b = at[CAR] + c * N_CAR
-    persona = pick(cf, at[K_WALKCUM], at[N_P], u01(key, tick, n, 1))
-    flags = draw_person(i, u, cf, ci, at, b, key, tick, n, persona) | B_WALKIN
+    flags = draw_person(i, u, cf, ci, at, b, key, tick, n, persona, v) | B_WALKIN
     if announced:
         flags |= B_ANN
-    v = i[b + C_VEHICLE]
-    plug_class = 1 if cf[at[K_VDC] + v] > 0.0 else 0
-    s, first = choose_station(f, cf, ci, at, key, tick, n, zone, plug_class)
     traffic = f[at[X] + X_TRAFFIC]
     row = i[y + Y_TRAVEL]
     now = 5 * tick + minute

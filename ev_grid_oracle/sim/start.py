@@ -108,9 +108,10 @@ from ev_grid_oracle.schema.rows import (
     X,
     Y,
 )
+from ev_grid_oracle.sim.ahead import NOTHING
 from ev_grid_oracle.sim.apply import apply_decisions
 from ev_grid_oracle.sim.cars import free_car, new_car, plug
-from ev_grid_oracle.sim.demand import ALL_WALKINS, accept_walkins, draw_person, pick
+from ev_grid_oracle.sim.demand import ALL_WALKINS, accept_walkins, draw_person, draw_vehicle, pick
 from ev_grid_oracle.sim.dispatch.baseline import decide
 from ev_grid_oracle.sim.events import clock, jam, prices_and_sun
 from ev_grid_oracle.sim.flow import flat_start, flow, settle_heat
@@ -194,7 +195,8 @@ def occupy_city(f, i, u, cf, ci, at):  # type: ignore[no-untyped-def]
             for attempt in range(DRAWS):  # long sessions are met more often than they begin
                 key = u[U_OCC] + np.uint64(attempt)
                 persona = pick(cf, at[K_WALKCUM], at[N_P], u01(key, tick, n, 1))
-                drawn = draw_person(i, u, cf, ci, at, b, key, tick, n, persona)
+                v = draw_vehicle(cf, at, key, tick, n, persona)
+                drawn = draw_person(i, u, cf, ci, at, b, key, tick, n, persona, v)
                 soc, target = i[b + C_SOC_BP] / 10000.0, i[b + C_TGT_BP] / 10000.0
                 held = own_minutes(cf, ci, at, i[b + C_VEHICLE], s, soc, target, 150.0)
                 if held < NO_PLUG and u01(key, tick, n, 10) * LONGEST * cf[at[K_WSLOT] + s] < held:
@@ -243,7 +245,7 @@ def warm_up(f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to
         count = decide(o, cf, ci, at, minutes, km, dec, codes, travel)
         begin(f, at)
         apply_decisions(f, i, cf, ci, at, minutes, km, dec, count)
-        play(f, i, u, cf, ci, at, minutes, km, w, wp, own, enter)
+        play(f, i, u, cf, ci, at, minutes, km, w, wp, own, enter, f, i, NOTHING)
         if t == 0:
             settle_heat(f, at)
         turn(f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to)

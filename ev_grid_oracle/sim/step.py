@@ -52,6 +52,7 @@ from ev_grid_oracle.schema.rows import (
     Y_TICK,
     Y,
 )
+from ev_grid_oracle.sim.ahead import CARS_AND_ROWS, fetch_car, fetch_piece
 from ev_grid_oracle.sim.cars import arrive, expire_queue, expire_waiting, fill_slots, finish, to_pending
 from ev_grid_oracle.sim.charge import charge_minute
 from ev_grid_oracle.sim.demand import accept_walkins, arrivals
@@ -90,8 +91,12 @@ def begin(f, at):  # type: ignore[no-untyped-def]
 
 
 @part
-def play(f, i, u, cf, ci, at, minutes, km, w, wp, own, enter):  # type: ignore[no-untyped-def]
-    """Demand, five minutes and the power flow of tick Y_TICK. `w`, `wp`, `own`, `enter`: scratch (see World)."""
+def play(f, i, u, cf, ci, at, minutes, km, w, wp, own, enter, nf, ni, ahead):  # type: ignore[no-untyped-def]
+    """Demand, five minutes and the power flow of tick Y_TICK. `w`, `wp`, `own`, `enter`: scratch (see World).
+
+    Where `ahead` says so (`sim.ahead`), the rows `nf`, `ni` of the environment that is played next are asked for
+    meanwhile.
+    """
     y = at[Y]
     sp = at[N_SP]
     n_s = at[N_S]
@@ -113,6 +118,8 @@ def play(f, i, u, cf, ci, at, minutes, km, w, wp, own, enter):  # type: ignore[n
     done = wp[k_slots + 2]
     for m in range(5):
         now = 5 * tick + m
+        if ahead == CARS_AND_ROWS:
+            fetch_piece(nf, ni, at, 3 * m)
         if now >= i[y + Y_FDUE]:
             flexible_due(i, at, now)
         i[y + Y_NORM] += enter[m, 0]
@@ -123,6 +130,8 @@ def play(f, i, u, cf, ci, at, minutes, km, w, wp, own, enter):  # type: ignore[n
         i[cell] = -1
         while c >= 0:
             following = i[at[CAR] + c * N_CAR + C_NEXT]
+            if following >= 0:
+                fetch_car(i, at, following)
             arrive(f, i, cf, ci, at, c, now)
             c = following
         for s in range(n_s):
@@ -133,6 +142,8 @@ def play(f, i, u, cf, ci, at, minutes, km, w, wp, own, enter):  # type: ignore[n
                     expire_queue(f, i, cf, ci, at, s, now)
         if now >= i[y + Y_PEXP]:
             expire_waiting(f, i, cf, ci, at, now)
+        if ahead == CARS_AND_ROWS:
+            fetch_piece(nf, ni, at, 3 * m + 1)
         f[at[TK] + T_WAIT] += i[y + Y_NORM] + FLEX_WEIGHT * i[y + Y_FLEX]
         f[at[TK] + T_URGENT] += 2.0 * i[y + Y_CRIT]
         used = 0
@@ -142,12 +153,16 @@ def play(f, i, u, cf, ci, at, minutes, km, w, wp, own, enter):  # type: ignore[n
         while used >> rows != 0:
             rows += 1
         left = charge_minute(f, cf, at, g[:rows], cap[:rows], a[:rows], b[:rows], wp)
+        if ahead == CARS_AND_ROWS:
+            fetch_piece(nf, ni, at, 3 * m + 2)
         s = 0
         while left > 0:
             if done[s] > 0.0:
                 finish(f, i, cf, ci, at, s, now + 1, int(done[s]))
                 left -= 1
             s += 1
+    if ahead == CARS_AND_ROWS:
+        fetch_piece(nf, ni, at, 15)
     flow(f, i, cf, ci, at, w)
 
 
