@@ -98,6 +98,11 @@ def _parser(d: Found) -> str:
     return text + (f", {fuzz['texts']:,} mutated texts without an exception" if fuzz else "")
 
 
+def _same(d: Found) -> str:
+    differ = ", ".join(f"{row['episodes_different']} from {row['commit']}" for row in d["compared"])
+    return f"of {d['episodes']:,} episodes ({d['ticks']:,} ticks) differ: {differ}"
+
+
 MEASUREMENTS = (
     Measurement("evgrid bench world --json --out artifacts/bench_world.json", "ev_grid_oracle/evaluation/bench_world.py",
                 "bench_world.json", None, _world),
@@ -110,6 +115,7 @@ MEASUREMENTS = (
     Measurement("python benchmarks/integrity.py --evaluations 2000 --work runs/integrity.jsonl",
                 "ev_grid_oracle/evaluation/bench_integrity.py", "integrity.json", None, _integrity),
     Measurement("python benchmarks/invariants.py --episodes 5000", "benchmarks/invariants.py", "invariants.json", None, _invariants),
+    Measurement("python benchmarks/same_results.py --old COMMIT", "benchmarks/same_results.py", "same_results.json", None, _same),
     Measurement("python benchmarks/powerflow.py --loadings 1000", "benchmarks/powerflow.py", "powerflow.json", None, _powerflow),
     Measurement("python benchmarks/sensitivity.py --episodes 8", "benchmarks/sensitivity.py", "sensitivity.json", "sensitivity.md",
                 _sensitivity),

@@ -27,7 +27,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "sim"))
+sys.path[:0] = [str(ROOT / "tests" / "sim"), str(ROOT / "benchmarks")]  # in this order: both have an invariants.py
 POLICIES = ("baseline", "greedy_counting", "planner")
 ENVS = 48
 

@@ -2,19 +2,24 @@
 
 A result is worth what its origin is worth: a JSON file under ``artifacts/`` carries one or more `provenance`
 objects (`evaluation.provenance`), a figure the same as a text chunk, or a JSON of its name stands beside it. Where one of them has `code_sha256`, that hash of the rooms that decide an
-episode must be the present one, and its city's hash that of the present pack.
+episode must be the present one, and its city's hash that of the present pack. An older code is as good where
+``same_results.json`` says that the present one plays every episode of a large comparison to the same bytes
+(`benchmarks/same_results.py`).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from ev_grid_oracle.schema.errors import EVGridError
 
 CURRENT, STALE, UNSIGNED = "current", "stale", "unsigned"
+SAME = "same_results.json"
+LEAST_EPISODES = 1000
+"""With fewer episodes compared, an older code does not count as the same."""
 
 
 class EvidenceError(EVGridError):
@@ -90,10 +95,21 @@ def _claim(where: str, found: Mapping[str, object]) -> Claim:
     )
 
 
-def judge(name: str, claims: tuple[Claim, ...], code: str, cities: Mapping[str, str]) -> Evidence:
-    """State of a file with these claims, beside the present `code` hash and the packs' hashes by id."""
+def same_codes(folder: Path, code: str) -> frozenset[str]:
+    """Hashes of older codes that give the results of `code`, by ``same_results.json`` in `folder`."""
+    path = folder / SAME
+    found = read_object(path) if path.is_file() else {}
+    episodes, compared = found.get("episodes"), found.get("compared")
+    if found.get("code_sha256") != code or not isinstance(episodes, int) or episodes < LEAST_EPISODES:
+        return frozenset()
+    rows = compared if isinstance(compared, list) else []
+    return frozenset(str(row.get("old_code_sha256")) for row in rows if row.get("episodes_different") == 0)
+
+
+def judge(name: str, claims: tuple[Claim, ...], codes: Collection[str], cities: Mapping[str, str]) -> Evidence:
+    """State of a file with these claims, beside the hashes of `codes` that count as present and the packs' by id."""
     for claim in claims:
-        if claim.code_sha256 is not None and claim.code_sha256 != code:
+        if claim.code_sha256 is not None and claim.code_sha256 not in codes:
             return Evidence(name, STALE, f"{claim.where}: another code ({claim.code_sha256[:12]})", claims)
         if claim.city_sha256 is not None and cities.get(claim.city_id or "") != claim.city_sha256:
             return Evidence(name, STALE, f"{claim.where}: another city ({claim.city_sha256[:12]})", claims)
@@ -139,8 +155,8 @@ def claims_in(path: Path) -> tuple[Claim, ...]:
 
 def survey(folder: Path, code: str, cities: Mapping[str, str]) -> tuple[Evidence, ...]:
     """All files of evidence in `folder` and below, by name; Markdown is no evidence."""
-    found = []
+    found, codes = [], {code, *same_codes(folder, code)}
     for path in sorted(p for p in folder.rglob("*") if p.is_file() and p.suffix != ".md"):
         name = path.relative_to(folder).as_posix()
-        found.append(judge(name, claims_in(path), code, cities))
+        found.append(judge(name, claims_in(path), codes, cities))
     return tuple(found)

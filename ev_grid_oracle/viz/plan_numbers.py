@@ -19,6 +19,7 @@ SOURCES: dict[str, str] = {
     "bench_ui": "the browser tests of `web/`",
     "integrity": "python benchmarks/integrity.py --evaluations 2000",
     "invariants": "python benchmarks/invariants.py --episodes 5000",
+    "same_results": "python benchmarks/same_results.py --old COMMIT",
     "powerflow": "python benchmarks/powerflow.py",
     "gym_learning": "python benchmarks/learn_gym.py",
     "oracle_eval": "python benchmarks/oracle_eval.py --episodes 64",

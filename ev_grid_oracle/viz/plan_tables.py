@@ -129,7 +129,23 @@ def evidence(tables: Mapping[str, Table], _city: CityPack, _root: Path, _links: 
             continue
         short = [(v or "none")[:12] for v in (claim.commit, claim.code_sha256, claim.city_sha256)]
         rows.append((f"`artifacts/{name}.json`", f"`{claim.command}`", *short))
-    return markdown(("file", "command", "commit", "code hash", "city hash"), rows, right=5)
+    table = markdown(("file", "command", "commit", "code hash", "city hash"), rows, right=5)
+    return f"{table}\n\n{older_codes(tables)}".rstrip()
+
+
+def older_codes(tables: Mapping[str, Table]) -> str:
+    """Which code hashes of the evidence are not the present one, and why they may stand; nothing where there is none."""
+    if "same_results" not in tables:
+        return ""
+    same = tables["same_results"]
+    compared = same.at("compared")
+    lines = [
+        f"Code `{str(row['old_code_sha256'])[:12]}` (commit {row['commit']}) is older than the present "
+        f"`{str(same.at('code_sha256'))[:12]}`: of {same.at('episodes'):,} episodes with {same.at('ticks'):,} ticks "
+        f"{row['episodes_different']} differ in the state or the reward of any tick (`artifacts/same_results.json`)."
+        for row in (compared if isinstance(compared, list) else [])
+    ]
+    return "\n".join(lines)
 
 
 def terms(_tables: Mapping[str, Table], _city: CityPack, _root: Path, _links: dict[str, str]) -> str:

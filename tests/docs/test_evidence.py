@@ -67,6 +67,32 @@ def test_a_current_claim_holds_and_another_does_not(tmp_path: Path, cities: dict
     }
 
 
+@pytest.mark.parametrize(
+    ("change", "state"),
+    [
+        ({}, ev.CURRENT),
+        ({"code_sha256": "1" * 64}, ev.STALE),  # the comparison was made with another code than the present one
+        ({"episodes": ev.LEAST_EPISODES - 1}, ev.STALE),
+        ({"compared": [{"old_code_sha256": "0" * 64, "episodes_different": 1}]}, ev.STALE),
+        ({"compared": [{"old_code_sha256": "2" * 64, "episodes_different": 0}]}, ev.STALE),
+        ({"compared": []}, ev.STALE),
+    ],
+)
+def test_an_older_code_stands_where_it_was_shown_to_give_the_same(
+    tmp_path: Path, cities: dict[str, str], change: dict[str, object], state: str
+) -> None:
+    same = {
+        "code_sha256": code_hash(),
+        "episodes": ev.LEAST_EPISODES,
+        "compared": [{"old_code_sha256": "0" * 64, "episodes_different": 0}],
+        "provenance": provenance(load_city("toy")),
+    }
+    old = {**provenance(load_city("toy")), "code_sha256": "0" * 64}
+    (tmp_path / ev.SAME).write_text(json.dumps({**same, **change}))
+    (tmp_path / "old.json").write_text(json.dumps({"provenance": old}))
+    assert {e.name: e.state for e in ev.survey(tmp_path, code_hash(), cities)}["old.json"] == state
+
+
 def png(text: str) -> bytes:
     """One grey pixel with a text chunk `provenance`."""
 
