@@ -26,7 +26,7 @@ def legal(world: World, o: np.ndarray, car: np.ndarray) -> np.ndarray:
     pack, x = world.city.pack, world.layout.view(o, "O_X")
     n_s = len(pack.stations.ids)
     row, node, v = int(x[r.OX_TRAVEL]), int(car[r.P_NODE]), int(car[r.P_VEHICLE])
-    t = np.maximum(np.ceil(world.bank.minutes[row, node] * x[r.OX_TRAFFIC]), 1.0)
+    t = np.maximum(np.ceil(world.bank.minutes[row, node, :n_s] * x[r.OX_TRAFFIC]), 1.0)
     plug = (pack.stations.rate == 0) | (pack.vehicles.dc_kw[v] > 0) | (pack.stations.ac_socket == 1)
     up = (world.layout.view(o, "O_UP")[:n_s] > 0) & (world.layout.view(o, "O_SUP")[:n_s] > 0)
     km = world.bank.km[row, node]

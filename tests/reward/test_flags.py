@@ -100,7 +100,7 @@ def test_time_window_is_a_deferral_or_detour_beyond_patience(city_toy):
     rig.step([(a, 1, -1, 1, 20), (b, 1, -1, 1, 15)])
     assert flags(rig) == {"time_window_violation": 1}
     rig = Rig(lab(city_toy))
-    table = rig.world.bank.minutes[rig.y(r.Y_TRAVEL)]
+    table = rig.world.bank.minutes[rig.y(r.Y_TRAVEL)][:, : len(rig.world.city.pack.stations.ids)]
     node = int(np.argmax(table.max(1) - table.min(1)))
     seq = pending(rig, node=node, patience=10)
     rig.step([(seq, 0, int(table[node].argmax()), 1)])

@@ -24,7 +24,7 @@ def long_trip(city):
     """(node, station, links) of a trip of at least 25 minutes at 17:00."""
     rig = Rig(city)
     row = rig.y(r.Y_TRAVEL)
-    table = rig.world.bank.minutes[row]
+    table = rig.world.bank.minutes[row][:, : len(city.stations.ids)]
     node, s = (int(v) for v in np.unravel_index(np.argmax(table), table.shape))
     assert table[node, s] > 25.0
     return node, s, path(rig.world.bank, row, city.roads, node, s)

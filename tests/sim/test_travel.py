@@ -81,7 +81,7 @@ def test_the_evening_is_slower_than_the_night_everywhere(city_blr):
     bank = packed(city_blr).bank
     keys = [(0, 0, 2 * h, 0) for h in (3, 7, 18)]
     bank.ensure(keys)
-    night, morning, evening = (bank.minutes[bank.index[k]] for k in keys)
+    night, morning, evening = (bank.minutes[bank.index[k]][:, : len(city_blr.stations.ids)] for k in keys)
     away = night > 0
     assert (evening[away] > night[away]).all()
     assert (morning[away] > night[away]).all()
@@ -215,7 +215,7 @@ def test_a_detour_longer_than_patience_is_refused(city_toy):
     pack = silent(city_toy)
     rig = Rig(pack)
     row = rig.y(r.Y_TRAVEL)
-    table = rig.world.bank.minutes[row]
+    table = rig.world.bank.minutes[row][:, : len(pack.stations.ids)]
     node = int(np.argmax(table.max(1) - table.min(1)))
     near, far = int(table[node].argmin()), int(table[node].argmax())
     detour = math.ceil(table[node, far]) - max(math.ceil(table[node, near]), 1)  # no trip is below a minute
@@ -238,3 +238,15 @@ def test_a_plug_that_does_not_fit_is_refused(city_toy):
     )  # no DC inlet; market has no AC socket
     rig.step([(seq, 0, 1, 2)])
     assert r.VERDICT_CODES[rig.codes(1)[0]] == "E_PLUG"
+
+
+def test_behind_the_stations_stands_the_nearest_of_each_class(city_blr, city_toy):
+    for city in (city_blr, city_toy):
+        bank, n_s = packed(city).bank, len(city.stations.ids)
+        keys = [(0, 0, 36, 0), (0, 1, 3, 1)]
+        bank.ensure(keys)
+        for key in keys:
+            table = bank.minutes[bank.index[key]]
+            for k in range(3):
+                mine = table[:, :n_s][:, city.stations.rate == k]
+                np.testing.assert_array_equal(table[:, n_s + k], mine.min(1) if mine.shape[1] else np.inf)
