@@ -140,7 +140,7 @@ def run(fs, is_, us, first, last, ticks, cf, ci, at, minutes, km, step, link_min
     given (ticks, E, MD, 8) int32, counts and invalid (ticks, E) int32, rewards (ticks, E) float64.
     An environment that is done stays as it is, with reward 0.
     """
-    ahead = how_far(ticks, last - first, 8 * fs.shape[1] + 4 * is_.shape[1])
+    ahead = how_far(ticks, len(fs), 8 * fs.shape[1] + 4 * is_.shape[1])
     for e in range(first, last):
         f, i, u = fs[e], is_[e], us[e]
         following = min(e + 1, last - 1)

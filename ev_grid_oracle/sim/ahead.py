@@ -38,7 +38,7 @@ ROW_BYTES = 160_000  # two environments of this size stay in the cache of a core
 
 @inlined
 def how_far(ticks, envs, row_bytes):  # type: ignore[no-untyped-def]
-    """What to ask for ahead in a call that plays `ticks` of each of `envs` environments."""
+    """What to ask for ahead in a call that plays `ticks` of each environment of a batch of `envs`."""
     if ticks > 1 or envs * row_bytes <= CACHED_BYTES:
         return NOTHING  # it is there already
     return CARS_AND_ROWS if row_bytes <= ROW_BYTES else CARS
