@@ -120,9 +120,9 @@ def play(seed: int, episodes: int, long: int, count: int) -> None:
 
 def played(code: Path, a: argparse.Namespace) -> subprocess.Popen[str]:
     """A process that plays with the package in `code`."""
-    env = {**os.environ, "PYTHONPATH": str(code), "EVGRID_CACHE_DIR": str(code / ".kernels")} if code != ROOT else {
-        **os.environ, "PYTHONPATH": str(ROOT)
-    }  # fmt: skip
+    env = {**os.environ, "PYTHONPATH": str(code)}
+    if code != ROOT:
+        env["EVGRID_CACHE_DIR"] = str(code / ".kernels")
     command = [sys.executable, __file__, "--play", f"--seed={a.seed}", f"--episodes={a.episodes}", f"--long={a.long}",
                f"--evenings={a.evenings}"]  # fmt: skip
     return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True)
@@ -162,14 +162,13 @@ def main(argv: list[str] | None = None) -> int:
     from ev_grid_oracle.evaluation.writing import to_json, write_atomic
 
     with tempfile.TemporaryDirectory() as folder:
-        running = {}
-        for name in a.old:
+        for name in a.old:  # all of them before anything runs, so that a wrong name leaves no process behind
             archive = subprocess.run(["git", "archive", name, "ev_grid_oracle"], cwd=ROOT, capture_output=True)
             if archive.returncode:
                 parser.error(f"git knows no commit {name!r} with the package in it")
             with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as tar:
                 tar.extractall(Path(folder) / name, filter="data")
-            running[name] = played(Path(folder) / name, a)
+        running = {name: played(Path(folder) / name, a) for name in a.old}
         *new, about = rows_of(played(ROOT, a))
         entries, differ = [], 0
         for name, process in running.items():
