@@ -36,7 +36,7 @@ from ev_grid_oracle.schema.rows import (
     Y_TICKS,
     Y,
 )
-from ev_grid_oracle.sim.ahead import NOTHING, fetch_cars, how_far
+from ev_grid_oracle.sim.ahead import fetch_cars, worth_asking
 from ev_grid_oracle.sim.apply import apply_decisions
 from ev_grid_oracle.sim.cars import lose
 from ev_grid_oracle.sim.dispatch.baseline import decide as baseline
@@ -75,7 +75,7 @@ def settle(f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to,
                 dec[k, D_CONF] = -1
             begin(sf, at)
             apply_decisions(sf, si, cf, ci, at, minutes, km, dec, n)
-            play(sf, si, u, cf, ci, at, minutes, km, w, wp, own, enter, sf, si, NOTHING)
+            play(sf, si, u, cf, ci, at, minutes, km, w, wp, own, enter, sf, si, False)
             score(sf, si, cf, ci, at, 0.0, 0, due)
             for k in range(N_TERMS):
                 f[at[SETT] + k] += sf[at[TERM] + k]
@@ -113,14 +113,14 @@ def ended(i, at):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def tick(f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to, given, n, invalid, o, dec, w, wp, own, enter, codes, travel, extra, added, times, out, due, sf, si, nf, ni, ahead):  # type: ignore[no-untyped-def]
-    """One step of one environment with the answers `given` (n rows); returns the reward. `nf`, `ni`, `ahead`: see `play`."""
-    if ahead != NOTHING:
+def tick(f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to, given, n, invalid, o, dec, w, wp, own, enter, codes, travel, extra, added, times, out, due, sf, si, next_f, next_i, asking):  # type: ignore[no-untyped-def]
+    """One step of one environment with the answers `given` (n rows); returns the reward. `next_f`, `next_i`, `asking`: see `play`."""
+    if asking:
         fetch_cars(i, at)
     begin(f, at)
     penalty = verify(f, i, cf, ci, at, minutes, km, given, n, invalid)
     apply_decisions(f, i, cf, ci, at, minutes, km, given, n)
-    play(f, i, u, cf, ci, at, minutes, km, w, wp, own, enter, nf, ni, ahead)
+    play(f, i, u, cf, ci, at, minutes, km, w, wp, own, enter, next_f, next_i, asking)
     total = score(f, i, cf, ci, at, penalty, invalid, due)
     turn(f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to)
     state = ended(i, at)
@@ -140,7 +140,7 @@ def run(fs, is_, us, first, last, ticks, cf, ci, at, minutes, km, step, link_min
     given (ticks, E, MD, 8) int32, counts and invalid (ticks, E) int32, rewards (ticks, E) float64.
     An environment that is done stays as it is, with reward 0.
     """
-    ahead = how_far(ticks, len(fs), 8 * fs.shape[1] + 4 * is_.shape[1])
+    asking = worth_asking(ticks, len(fs), 8 * fs.shape[1] + 4 * is_.shape[1])
     for e in range(first, last):
         f, i, u = fs[e], is_[e], us[e]
         following = min(e + 1, last - 1)
@@ -151,7 +151,7 @@ def run(fs, is_, us, first, last, ticks, cf, ci, at, minutes, km, step, link_min
             rewards[t, e] = tick(
                 f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to, given[t, e], np.int64(counts[t, e]),
                 np.int64(invalid[t, e]), o, dec, w, wp, own, enter, codes, travel, extra, added, times, out, due, sf, si,
-                fs[following], is_[following], ahead,
+                fs[following], is_[following], asking,
             )  # fmt: skip
 
 
@@ -180,5 +180,5 @@ def play_rule(fs, is_, us, first, last, ticks, rule, cf, ci, at, minutes, km, st
                 kept_n[t, e] = n
             rewards[t, e] = tick(
                 f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to, dec, n, np.int64(0), o, dec, w, wp, own, enter,
-                codes, travel, extra, added, times, out, due, sf, si, f, i, NOTHING,
+                codes, travel, extra, added, times, out, due, sf, si, f, i, False,
             )  # fmt: skip

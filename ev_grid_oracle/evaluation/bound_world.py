@@ -119,7 +119,7 @@ def _arrivals(world: World, probe: World, cars: list[I32], draws: list[Draws | N
     accept_walkins(f, i, probe.cf, probe.ci, probe.at)
     arrivals(
         f, i, u, probe.cf, probe.ci, probe.at, probe.bank.minutes, probe.bank.km, probe.scratch.own, probe.scratch.enter,
-        EVERYBODY,
+        EVERYBODY, f, i, np.full(1, -1),
     )  # fmt: skip
     rows = np.asarray(probe.view("CAR")[0], np.int32)
     walkin, early = rows[:, r.C_FLAGS] & r.B_WALKIN > 0, rows[:, r.C_FLAGS] & r.B_WARM > 0

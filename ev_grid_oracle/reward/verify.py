@@ -23,7 +23,9 @@ from ev_grid_oracle.reward.terms import (
     SPAM_TICK_AT,
     STALL_AT,
 )
-from ev_grid_oracle.schema.compiled import inlined, part, prefetch, stack
+from ev_grid_oracle.schema.compiled import counters, inlined, part, prefetch
+from ev_grid_oracle.schema.enums import N_CLASSES
+from ev_grid_oracle.schema.pending import pending_place
 from ev_grid_oracle.schema.rows import (
     A_REFUSED,
     B_FLEX,
@@ -31,7 +33,6 @@ from ev_grid_oracle.schema.rows import (
     C_NODE,
     C_PAT,
     C_READY,
-    C_SEQ,
     C_SOC_BP,
     C_TWAIT,
     C_VEHICLE,
@@ -86,18 +87,7 @@ from ev_grid_oracle.schema.rows import (
     Y,
 )
 
-
-@inlined
-def pending_row(i, at, seq, place):  # type: ignore[no-untyped-def]
-    """Offset of the pending car numbered `seq`, -1 if it is not pending; from `place` of the list on, and around."""
-    count = i[at[Y] + Y_NPEND]
-    first = place if place < count else 0
-    for k in range(count):
-        there = first + k if first + k < count else first + k - count
-        b = at[CAR] + i[at[PEND] + there] * N_CAR
-        if i[b + C_SEQ] == seq:
-            return b
-    return -1
+NOT_YET, FINE, REFUSED = 0, 1, 2  # how a car was answered in this tick
 
 
 @inlined
@@ -130,6 +120,11 @@ def check_route(f, i, cf, ci, at, minutes, km, b, s):  # type: ignore[no-untyped
     if t <= slack:
         return V_OK  # even a station next door would not make it a detour
     row, traffic = i[at[Y] + Y_TRAVEL], f[at[X] + X_TRAFFIC]
+    nearest = t
+    for k in range(N_CLASSES):  # of all stations, usable or not
+        nearest = min(nearest, travel_minutes(minutes, row, i[b + C_NODE], at[N_S] + k, traffic))
+    if t - nearest <= slack:
+        return V_OK
     for other in range(at[N_S]):
         if t - travel_minutes(minutes, row, i[b + C_NODE], other, traffic) <= slack:
             continue
@@ -168,32 +163,40 @@ def verify(f, i, cf, ci, at, minutes, km, dec, n, invalid):  # type: ignore[no-u
         i[at[FLAG] + k] = 0
     if invalid != 0:
         i[at[FLAG] + F_INVALID] = 1
-    rows = stack(max(n, 1))
+    places = counters(max(n, 1))
     for k in range(n):  # the travel tables are large: ask for what the checks will read while the others are looked up
-        b = pending_row(i, at, dec[k, D_SEQ], k)  # most answers keep the order
-        rows[k] = b
-        if b >= 0 and dec[k, D_KIND] == 0 and 0 <= dec[k, D_STATION] < at[N_S]:
+        place = pending_place(i, at, dec[k, D_SEQ], k)
+        places[k] = place
+        if place >= 0 and dec[k, D_KIND] == 0 and 0 <= dec[k, D_STATION] < at[N_S]:
+            b = at[CAR] + i[at[PEND] + place] * N_CAR
             cell = (i[y + Y_TRAVEL] * minutes.shape[1] + i[b + C_NODE]) * minutes.shape[2] + dec[k, D_STATION]
             prefetch(minutes, cell)
             prefetch(km, cell)
+    answered = counters(max(i[y + Y_NPEND], 1))  # by place: NOT_YET, FINE, or REFUSED once and so paid for
+    for k in range(i[y + Y_NPEND]):
+        answered[k] = NOT_YET
     charged = 0
     put_off = i[y + Y_NDEF]
     routed, shifts, idle_shifts, piled = 0, 0, 0, 0
     for k in range(n):
         if dec[k, D_KIND] < 0:
             continue
-        b = int(rows[k])
+        place = places[k]
         paid = False
-        for j in range(k):
-            if dec[j, D_SEQ] == dec[k, D_SEQ] and dec[j, D_KIND] >= 0:
-                b = -1
-                paid = paid or dec[j, D_CODE] != V_OK
-        if b < 0:
+        if place < 0:
+            for j in range(k):
+                paid = paid or (dec[j, D_SEQ] == dec[k, D_SEQ] and dec[j, D_KIND] >= 0 and dec[j, D_CODE] != V_OK)
+        elif answered[place] != NOT_YET:
+            paid = answered[place] == REFUSED
+            answered[place] = REFUSED
+            place = -1
+        if place < 0:
             dec[k, D_CODE] = V_UNKNOWN_CAR
             f[at[EP] + A_REFUSED] += 1.0
             i[at[FLAG] + F_PHANTOM] += 1
             charged += 0 if paid else 1  # at most one penalty per car and tick
             continue
+        b = at[CAR] + i[at[PEND] + place] * N_CAR
         kind, s = dec[k, D_KIND], dec[k, D_STATION]
         code = V_OK
         flag = -1
@@ -226,6 +229,7 @@ def verify(f, i, cf, ci, at, minutes, km, dec, n, invalid):  # type: ignore[no-u
             elif tightest_load(f, at) < SPAM_BELOW:
                 idle_shifts = 1
         dec[k, D_CODE] = code
+        answered[place] = FINE if code == V_OK else REFUSED
         if kind == 2 and code == V_OK:
             shifts += 1
         if code != V_OK:

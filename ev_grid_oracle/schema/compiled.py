@@ -166,10 +166,22 @@ def _prefetch(typingctx: Any, array: Any, index: Any) -> Any:
         shape = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
         call = cgutils.get_or_insert_function(builder.module, shape, "llvm.prefetch.p0")  # type: ignore[no-untyped-call]
         address = builder.bitcast(builder.gep(data, [args[1]]), byte)
-        builder.call(call, [address, flag(0), flag(3), flag(1)])  # read, keep in all caches, data
+        builder.call(call, [address, flag(0), flag(2), flag(1)])  # read, data, not into the first cache: it is small
         return context.get_dummy_value()
 
     return types.void(array, types.intp), codegen
+
+
+def _on_stack(context: Any, builder: Any, count: Any, array: Any, element: Any) -> Any:
+    """An uninitialised array on the stack of the running kernel, aligned to a cache line."""
+    data = builder.alloca(element, count)
+    data.align = 64
+    made = context.make_array(array)(context, builder)
+    size = context.get_constant(types.intp, 8)
+    arrayobj.populate_array(  # type: ignore[no-untyped-call]
+        made, data=data, shape=[count], strides=[size], itemsize=size, meminfo=None
+    )
+    return made._getvalue()
 
 
 @intrinsic
@@ -184,17 +196,23 @@ def _stack(typingctx: Any, count: Any) -> Any:
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         n = context.cast(builder, args[0], signature.args[0], types.intp)
-        data = builder.alloca(ir.DoubleType(), n)
-        data.align = 64
-        made = context.make_array(array)(context, builder)
-        size = context.get_constant(types.intp, 8)
-        arrayobj.populate_array(  # type: ignore[no-untyped-call]
-            made, data=data, shape=[n], strides=[size], itemsize=size, meminfo=None
-        )
-        return made._getvalue()
+        return _on_stack(context, builder, n, array, ir.DoubleType())
+
+    return array(types.intp), codegen
+
+
+@intrinsic
+def _counters(typingctx: Any, count: Any) -> Any:
+    """``counters(n)``: the same for int64."""
+    array = types.Array(types.int64, 1, "C")
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        n = context.cast(builder, args[0], signature.args[0], types.intp)
+        return _on_stack(context, builder, n, array, ir.IntType(64))
 
     return array(types.intp), codegen
 
 
 stack: Any = _stack
+counters: Any = _counters
 prefetch: Any = _prefetch  # numba hides the typing context from callers, type checkers do not

@@ -23,6 +23,7 @@ class Rate(IntEnum):
 
 
 RATE_KW: tuple[float, float, float] = (7.0, 30.0, 150.0)
+N_CLASSES = len(RATE_KW)
 """Power of a slot of each class and of the cap of the same name, kW."""
 
 

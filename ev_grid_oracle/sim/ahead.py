@@ -1,9 +1,9 @@
 """What a tick asks memory for before it needs it; nothing here changes a value.
 
 A batch that is played tick by tick and does not fit into the caches waits for memory in every tick: for its rows, which
-lie in order and come fast, and for its cars, which lie anywhere and hang together in chains. So a tick begins by asking
-for the cars that its lists name, and the rows of the environment that is played next come a few lines at a time while
-this one works (a burst would fill the queue of open requests and wait). Measured by `evgrid bench world --scaling`.
+lie in order, and for its cars, which lie anywhere and hang together in chains. So a tick begins by asking for the cars
+that its lists name, and the rows of the environment that is played next come a few lines at a time all the while (a burst
+would fill the queue of open requests and wait).
 """
 
 from __future__ import annotations
@@ -29,33 +29,40 @@ from ev_grid_oracle.schema.rows import (
     Y,
 )
 
-NOTHING, CARS, CARS_AND_ROWS = 0, 1, 2
-PIECES = 16
 LINKS = 8  # of a chain
 CACHED_BYTES = 16_000_000  # a batch of this size stays in the last cache of a server
-ROW_BYTES = 160_000  # two environments of this size stay in the cache of a core
+
+# lines that are asked for at a time; found by measuring, see `evgrid bench world --scaling`
+WITH_A_DRAW = 6
+WITH_AN_ARRIVAL = 4
+WITH_TWO_SLOTS = 5  # of a tile of stations
+WITH_A_BUS = 8  # of every feeder, up or down
 
 
 @inlined
-def how_far(ticks, envs, row_bytes):  # type: ignore[no-untyped-def]
-    """What to ask for ahead in a call that plays `ticks` of each environment of a batch of `envs`."""
-    if ticks > 1 or envs * row_bytes <= CACHED_BYTES:
-        return NOTHING  # it is there already
-    return CARS_AND_ROWS if row_bytes <= ROW_BYTES else CARS
+def worth_asking(ticks, envs, row_bytes):  # type: ignore[no-untyped-def]
+    """Whether a call that plays `ticks` of each environment of a batch of `envs` waits for memory at all."""
+    return ticks == 1 and envs * row_bytes > CACHED_BYTES
 
 
 @inlined
-def fetch_piece(f, i, at, piece):  # type: ignore[no-untyped-def]
-    """Ask for part `piece` of `PIECES` of an environment's rows, all but its cars and the list of events."""
-    n = at[EV] // 8
-    for k in range(piece * n // PIECES, (piece + 1) * n // PIECES):
-        prefetch(f, 8 * k)
-    n = at[CAR] // 16
-    for k in range(piece * n // PIECES, (piece + 1) * n // PIECES):
-        prefetch(i, 16 * k)
-    n = (len(i) - at[PEND]) // 16
-    for k in range(piece * n // PIECES, (piece + 1) * n // PIECES):
-        prefetch(i, at[PEND] + 16 * k)
+def ask(f, i, at, asked, count):  # type: ignore[no-untyped-def]
+    """Ask for the next `count` lines of an environment's rows, all but its cars, the lists of them and of events.
+
+    asked (1,) int64: lines asked for so far; below 0: nothing is to be asked for.
+    """
+    begin = asked[0]
+    if begin < 0:
+        return
+    before, floats, after = at[CAR] // 16, at[EV] // 8, (len(i) - at[CAL] + 15) // 16
+    end = min(begin + count, before + floats + after)
+    for line in range(begin, min(end, before)):
+        prefetch(i, 16 * line)
+    for line in range(max(begin, before), min(end, before + floats)):
+        prefetch(f, 8 * (line - before))
+    for line in range(max(begin, before + floats), end):
+        prefetch(i, at[CAL] + 16 * (line - before - floats))
+    asked[0] = end
 
 
 @inlined

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ev_grid_oracle.city.lookup import own_minutes, travel_minutes, travel_wh
 from ev_grid_oracle.schema.compiled import inlined, kernel
+from ev_grid_oracle.schema.pending import pending_place
 from ev_grid_oracle.schema.rows import (
     B_CONF,
     B_CRIT,
@@ -13,7 +14,6 @@ from ev_grid_oracle.schema.rows import (
     C_NODE,
     C_OWN,
     C_RATE,
-    C_SEQ,
     C_SOC_BP,
     C_STATE,
     C_TGT_BP,
@@ -54,22 +54,17 @@ from ev_grid_oracle.schema.rows import (
     X,
     Y,
 )
-from ev_grid_oracle.sim.cars import RATE_CAP_KW, begin_route, stop_waiting, unlist
+from ev_grid_oracle.sim.cars import RATE_CAP_KW, begin_route, stop_waiting
 
 DEFERRED = 2
 
 
 @inlined
-def find_pending(i, at, seq, place):  # type: ignore[no-untyped-def]
-    """Car row of the pending car numbered `seq`, -1 if none; from `place` of the list on, and around."""
-    count = i[at[Y] + Y_NPEND]
-    first = place if place < count else 0
-    for k in range(count):
-        there = first + k if first + k < count else first + k - count
-        c = i[at[PEND] + there]
-        if i[at[CAR] + c * N_CAR + C_SEQ] == seq:
-            return c
-    return -1
+def unlist(i, at, place):  # type: ignore[no-untyped-def]
+    """Take the car at `place` off the list of pending cars; the last one takes its place."""
+    last = i[at[Y] + Y_NPEND] - 1
+    i[at[PEND] + place] = i[at[PEND] + last]
+    i[at[Y] + Y_NPEND] = last
 
 
 @inlined
@@ -105,9 +100,10 @@ def apply_decisions(f, i, cf, ci, at, minutes, km, dec, n):  # type: ignore[no-u
     for k in range(n):
         if dec[k, D_CODE] != 0 or dec[k, D_KIND] < 0:
             continue
-        c = find_pending(i, at, dec[k, D_SEQ], k)
-        if c < 0:
+        place = pending_place(i, at, dec[k, D_SEQ], k)
+        if place < 0:
             continue
+        c = i[at[PEND] + place]
         b = at[CAR] + c * N_CAR
         kind, s, rate = dec[k, D_KIND], dec[k, D_STATION], dec[k, D_RATE]
         if kind != 0 and (i[b + C_FLAGS] & B_CRIT) != 0:
@@ -115,7 +111,7 @@ def apply_decisions(f, i, cf, ci, at, minutes, km, dec, n):  # type: ignore[no-u
         if kind == 0:
             trip = travel_minutes(minutes, row, i[b + C_NODE], s, f[at[X] + X_TRAFFIC])
             wh = travel_wh(km, cf, at, row, i[b + C_NODE], s, i[b + C_VEHICLE])
-            unlist(i, at[PEND], y + Y_NPEND, c)
+            unlist(i, at, place)
             stop_waiting(i, b, now)
             i[b + C_RATE] = rate
             i[b + C_BANK] = i[y + Y_KEY]
@@ -130,7 +126,7 @@ def apply_decisions(f, i, cf, ci, at, minutes, km, dec, n):  # type: ignore[no-u
             if i[y + Y_NDEF] >= at[N_MP]:
                 continue  # the verifier refuses such a deferral
             ticks = (dec[k, D_DEFER] + 4) // 5
-            unlist(i, at[PEND], y + Y_NPEND, c)
+            unlist(i, at, place)
             i[b + C_STATE] = DEFERRED
             i[b + C_UNTIL] = tick + ticks
             if i[b + C_FLAGS] >> S_NDEF < MAX_DEFERRALS:

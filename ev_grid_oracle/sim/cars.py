@@ -58,7 +58,6 @@ from ev_grid_oracle.schema.rows import (
     J_NZONE,
     K_BATT,
     N_CAR,
-    N_K,
     N_SP,
     NEVER,
     PEND,
@@ -136,17 +135,6 @@ def free_car(i, at, c):  # type: ignore[no-untyped-def]
     i[b + C_NEXT] = i[at[Y] + Y_FREE]
     i[at[Y] + Y_FREE] = c
     i[at[Y] + Y_NFREE] += 1
-
-
-@inlined
-def unlist(i, block, count, c):  # type: ignore[no-untyped-def]
-    """Remove car `c` from an unordered list; `count` is the index of its length."""
-    n = i[count]
-    for k in range(n):
-        if i[block + k] == c:
-            i[block + k] = i[block + n - 1]
-            i[count] = n - 1
-            return
 
 
 @inlined
@@ -435,45 +423,54 @@ def expire_waiting(f, i, cf, ci, at, now):  # type: ignore[no-untyped-def]
     i[y + Y_PEXP] = earliest
 
 
-@part
-def finish(f, i, cf, ci, at, s, now, count):  # type: ignore[no-untyped-def]
-    """The `count` cars of station `s` that have reached their target leave at minute `now`."""
-    sp = at[N_SP]
+@inlined
+def finished_slots(f, i, at, s, count, slots, n):  # type: ignore[no-untyped-def]
+    """Write the slots of the `count` cars of station `s` that have reached their target behind the first `n` of `slots`.
+
+    Their cars are asked for: they lie anywhere.
+    """
     mask = i[at[ST_MASK] + s]
-    for k in range(at[N_K]):
-        if (mask >> k) & 1 == 0:
-            continue
-        j = k * sp + s
-        if f[at[SLOT_G] + j] > 0.0:
-            continue
-        count -= 1
-        c = i[at[SLOT_CAR] + j]
-        i[at[ST_MASK] + s] &= ~(1 << k)
-        b = at[CAR] + c * N_CAR
-        i[at[SLOT_CAR] + j] = -1
-        f[at[SLOT_CAP] + j] = 0.0
-        f[at[SLOT_A] + j] = 0.0
-        f[at[SLOT_B] + j] = 0.0
-        i[at[ST_OCC] + s] -= 1
-        flags = i[b + C_FLAGS]
-        uncount(i, at, b, now - 1, False)  # it was counted in the minute that just ended
-        book_minutes(f, i, at, ci, b, float(now - i[b + C_TREQ]))
-        counted = (flags & B_WARM) == 0
-        if (flags & B_WALKIN) != 0:
-            f[at[TK] + T_WSERVED] += 1.0
-            if counted:
-                f[at[EP] + A_WSERVED] += 1.0
-        else:
-            f[at[TK] + T_SERVED] += 1.0
-            if counted:
-                if (flags & B_FLEX) != 0:
-                    f[at[EP] + A_FDONE] += 1.0
-                    f[at[EP] + A_FLATE] += min(max(now - i[b + C_READY], 0), 240)
-                else:
-                    f[at[EP] + A_SERVED] += 1.0
-        free_car(i, at, c)
-        if count == 0:
-            break
+    k = 0
+    while count > 0:
+        j = k * at[N_SP] + s
+        if (mask >> k) & 1 == 1 and f[at[SLOT_G] + j] == 0.0:
+            slots[n] = j
+            fetch_car(i, at, i[at[SLOT_CAR] + j])
+            n += 1
+            count -= 1
+        k += 1
+    return n
+
+
+@part
+def finish(f, i, ci, at, j, now):  # type: ignore[no-untyped-def]
+    """The car at slot `j` has reached its target and leaves at minute `now`."""
+    s, k = j % at[N_SP], j // at[N_SP]
+    c = i[at[SLOT_CAR] + j]
+    i[at[ST_MASK] + s] &= ~(1 << k)
+    b = at[CAR] + c * N_CAR
+    i[at[SLOT_CAR] + j] = -1
+    f[at[SLOT_CAP] + j] = 0.0
+    f[at[SLOT_A] + j] = 0.0
+    f[at[SLOT_B] + j] = 0.0
+    i[at[ST_OCC] + s] -= 1
+    flags = i[b + C_FLAGS]
+    uncount(i, at, b, now - 1, False)  # it was counted in the minute that just ended
+    book_minutes(f, i, at, ci, b, float(now - i[b + C_TREQ]))
+    counted = (flags & B_WARM) == 0
+    if (flags & B_WALKIN) != 0:
+        f[at[TK] + T_WSERVED] += 1.0
+        if counted:
+            f[at[EP] + A_WSERVED] += 1.0
+    else:
+        f[at[TK] + T_SERVED] += 1.0
+        if counted:
+            if (flags & B_FLEX) != 0:
+                f[at[EP] + A_FDONE] += 1.0
+                f[at[EP] + A_FLATE] += min(max(now - i[b + C_READY], 0), 240)
+            else:
+                f[at[EP] + A_SERVED] += 1.0
+    free_car(i, at, c)
 
 
 @inlined

@@ -12,7 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from ev_grid_oracle.city.lookup import NO_ROUTE, own_minutes, travel_minutes, travel_wh
-from ev_grid_oracle.schema.compiled import inlined, part, prefetch
+from ev_grid_oracle.schema.compiled import inlined, part, prefetch, stack
+from ev_grid_oracle.schema.enums import N_CLASSES
 from ev_grid_oracle.schema.rows import (
     A_FLOOR,
     A_NCRIT,
@@ -114,12 +115,14 @@ from ev_grid_oracle.schema.rows import (
     X,
     Y,
 )
+from ev_grid_oracle.sim.ahead import WITH_A_DRAW, ask
 from ev_grid_oracle.sim.cars import begin_route, book_loss, free_car, new_car, spare_car, to_pending
 from ev_grid_oracle.sim.rng import poisson, triangular, u01
 
 CHOICE_TRIES = 8
-N_CLASSES = 3  # of slots; their nearest stations stand behind the stations in a travel table
 EVERYBODY, HIDDEN_WALKINS, ALL_WALKINS = 0, 1, 2
+W_NODE, W_PERSONA, W_VEHICLE, W_STATION, W_FIRST = range(5)  # what a walk-in draws before it sets out
+N_DRAWN = 5
 _ONE_THIRD = 1.0 / 3.0
 
 
@@ -205,7 +208,8 @@ def class_minutes(cf, ci, at, v, soc, target, own):  # type: ignore[no-untyped-d
 def floor_minutes(f, i, at, minutes, node, own):  # type: ignore[no-untyped-def]
     """Least travel + own minutes over all stations: the request's share of the floor.
 
-    The nearest station of each class will do: both operations keep the order of travel times.
+    The nearest station of each class will do, which stand behind the stations in a travel table: both operations keep
+    the order of travel times.
     """
     best = 240.0
     row = i[at[Y] + Y_TRAVEL]
@@ -227,11 +231,12 @@ def accept_walkins(f, i, cf, ci, at):  # type: ignore[no-untyped-def]
 
 
 @part
-def arrivals(f, i, u, cf, ci, at, minutes, km, own, enter, which):  # type: ignore[no-untyped-def]
+def arrivals(f, i, u, cf, ci, at, minutes, km, own, enter, which, next_f, next_i, asked):  # type: ignore[no-untyped-def]
     """Draw the tick's requests and walk-ins.
 
     `enter` (5, 3) gets, by minute, how many start to count as waiting: normal, flexible, critical.
     `which`: EVERYBODY, or only the walk-ins under way (HIDDEN_WALKINS: the unannounced ones), unbooked.
+    `next_f`, `next_i`, `asked`: see `sim.ahead.ask`.
     """
     y = at[Y]
     tick = i[y + Y_TICK]
@@ -249,12 +254,18 @@ def arrivals(f, i, u, cf, ci, at, minutes, km, own, enter, which):  # type: igno
     mean = 0.0 if which != EVERYBODY else cf[at[K_CONST] + Q_REQ] * shape * total * (part / cf[at[K_CONST] + Q_PART])
     count = poisson(mean, u01(u[U_DEMAND] ^ wkey, tick, 0, 0))
     for n in range(count):
+        ask(next_f, next_i, at, asked, WITH_A_DRAW)
         request(f, i, u, cf, ci, at, minutes, wkey, tick, n, total, own, enter)
     total = zone_total(f, cf, at, K_ZWALK)
     mean = cf[at[K_CONST] + Q_WALK] * shape * total * ((1.0 - part) / (1.0 - cf[at[K_CONST] + Q_PART]))
     count = poisson(mean, u01(u[U_WALK] ^ wkey, tick, 0, 0))
+    drawn = stack(count * N_DRAWN).reshape((count, N_DRAWN))
+    for n in range(count):  # all draw before the first one sets out: the travel tables are large and come meanwhile
+        ask(next_f, next_i, at, asked, WITH_A_DRAW)
+        draw_walkin(f, i, u, cf, ci, at, minutes, km, wkey, tick, n, total, drawn[n])
     for n in range(count):
-        walkin(f, i, u, cf, ci, at, minutes, km, wkey, tick, n, total, own, enter, which)
+        ask(next_f, next_i, at, asked, WITH_A_DRAW)
+        walkin(f, i, u, cf, ci, at, minutes, km, wkey, tick, n, drawn[n], own, enter, which)
 
 
 @inlined
@@ -344,9 +355,28 @@ def choose_station(f, cf, ci, at, key, tick, n, zone, plug_class):  # type: igno
     return station, first
 
 
+@inlined
+def draw_walkin(f, i, u, cf, ci, at, minutes, km, wkey, tick, n, total, drawn):  # type: ignore[no-untyped-def]
+    """Where walk-in `n` of the tick sets out, in what, and where to: into `drawn`, see W_*."""
+    y = at[Y]
+    key = u[U_WALK] ^ wkey
+    zone, node = draw_node(f, cf, ci, at, K_ZWALK, total, u01(key, tick, n, 41), u01(key, tick, n, 42))
+    persona = pick(cf, at[K_WALKCUM], at[N_P], u01(key, tick, n, 1))
+    v = draw_vehicle(cf, at, key, tick, n, persona)
+    plug_class = 1 if cf[at[K_VDC] + v] > 0.0 else 0
+    s, first = choose_station(f, cf, ci, at, key, tick, n, zone, plug_class)
+    soon(minutes, i[y + Y_TRAVEL], node, max(s, 0))
+    soon(km, i[y + Y_TRAVEL], node, max(s, 0))
+    drawn[W_NODE] = node
+    drawn[W_PERSONA] = persona
+    drawn[W_VEHICLE] = v
+    drawn[W_STATION] = s
+    drawn[W_FIRST] = first
+
+
 @part
-def walkin(f, i, u, cf, ci, at, minutes, km, wkey, tick, n, total, own, enter, which):  # type: ignore[no-untyped-def]
-    """Walk-in `n` of the tick: sets out at its minute towards the station it chose."""
+def walkin(f, i, u, cf, ci, at, minutes, km, wkey, tick, n, drawn, own, enter, which):  # type: ignore[no-untyped-def]
+    """Walk-in `n` of the tick: sets out at its minute towards the station it chose (`drawn`)."""
     y = at[Y]
     key = u[U_WALK] ^ wkey
     announced = u01(key, tick, n, 7) < cf[at[K_CONST] + Q_ANN]
@@ -355,13 +385,8 @@ def walkin(f, i, u, cf, ci, at, minutes, km, wkey, tick, n, total, own, enter, w
     seq = i[y + Y_WSEQ]
     i[y + Y_WSEQ] += 1
     minute = int(u01(key, tick, n, 40) * 5.0)
-    zone, node = draw_node(f, cf, ci, at, K_ZWALK, total, u01(key, tick, n, 41), u01(key, tick, n, 42))
-    persona = pick(cf, at[K_WALKCUM], at[N_P], u01(key, tick, n, 1))
-    v = draw_vehicle(cf, at, key, tick, n, persona)
-    plug_class = 1 if cf[at[K_VDC] + v] > 0.0 else 0
-    s, first = choose_station(f, cf, ci, at, key, tick, n, zone, plug_class)
-    soon(minutes, i[y + Y_TRAVEL], node, max(s, 0))
-    soon(km, i[y + Y_TRAVEL], node, max(s, 0))
+    node, persona, v = int(drawn[W_NODE]), int(drawn[W_PERSONA]), int(drawn[W_VEHICLE])
+    s, first = int(drawn[W_STATION]), int(drawn[W_FIRST])
     c = new_car(i, at)
     room = c >= 0
     if not room:

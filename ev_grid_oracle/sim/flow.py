@@ -85,10 +85,10 @@ def base_load(f, i, cf, at):  # type: ignore[no-untyped-def]
 
 
 @part
-def flow(f, i, cf, ci, at, w):  # type: ignore[no-untyped-def]
+def flow(f, i, cf, ci, at, w, next_f, next_i, asked):  # type: ignore[no-untyped-def]
     """Both flows of the tick on its mean powers, then loads, lowest voltages and heat.
 
-    w (6, D x FL): scratch. Reads ST_KWH, writes ST_KW, FD_*, ST_U, ST_X, X_GRIDLOAD.
+    w (6, D x FL): scratch. next_f, next_i, asked: see `solve`. Reads ST_KWH, writes ST_KW, FD_*, ST_U, ST_X, X_GRIDLOAD.
     """
     n_f, n_s = at[N_F], at[N_S]
     lanes = at[N_FL]
@@ -122,7 +122,7 @@ def flow(f, i, cf, ci, at, w):  # type: ignore[no-untyped-def]
         f[at[FD_EVKWH] + k] += f[at[ST_KWH] + s]
         w[0, d * lanes + k] += kw / sbase
         w[1, d * lanes + k] += kw / sbase * tan_c
-    i[at[Y] + Y_SWEEPS] = solve(f, cf, ci, at, w)
+    i[at[Y] + Y_SWEEPS] = solve(f, cf, ci, at, w, next_f, next_i, asked)
     source = cf[const + Q_VSRC]
     real, kva, lowest = stack(lanes), stack(lanes), stack(lanes)
     heads(f, cf, ci, at, w, real, kva, lowest)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ev_grid_oracle.city.lookup import own_minutes
-from ev_grid_oracle.schema.compiled import kernel
+from ev_grid_oracle.schema.compiled import counters, kernel
 from ev_grid_oracle.schema.rows import (
     B_WALKIN,
     B_WARM,
@@ -108,7 +108,6 @@ from ev_grid_oracle.schema.rows import (
     X,
     Y,
 )
-from ev_grid_oracle.sim.ahead import NOTHING
 from ev_grid_oracle.sim.apply import apply_decisions
 from ev_grid_oracle.sim.cars import free_car, new_car, plug
 from ev_grid_oracle.sim.demand import ALL_WALKINS, accept_walkins, draw_person, draw_vehicle, pick
@@ -236,7 +235,9 @@ def warm_up(f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to
     under_way(f, i, u, cf, ci, at, minutes, km, own, enter, ALL_WALKINS)
     recount(i, at)
     begin(f, at)
-    flow(f, i, cf, ci, at, w)
+    asked = counters(1)
+    asked[0] = -1
+    flow(f, i, cf, ci, at, w, f, i, asked)
     settle_heat(f, at)
     i[y + Y_TICK] = -warm - 1
     turn(f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to)
@@ -245,7 +246,7 @@ def warm_up(f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to
         count = decide(o, cf, ci, at, minutes, km, dec, codes, travel)
         begin(f, at)
         apply_decisions(f, i, cf, ci, at, minutes, km, dec, count)
-        play(f, i, u, cf, ci, at, minutes, km, w, wp, own, enter, f, i, NOTHING)
+        play(f, i, u, cf, ci, at, minutes, km, w, wp, own, enter, f, i, False)
         if t == 0:
             settle_heat(f, at)
         turn(f, i, u, cf, ci, at, minutes, km, step, link_minutes, index, link_to)

@@ -9,7 +9,7 @@ tick is cut in two kernels: `play` and `turn`.
 
 from __future__ import annotations
 
-from ev_grid_oracle.schema.compiled import inlined, kernel, part
+from ev_grid_oracle.schema.compiled import counters, inlined, kernel, part
 from ev_grid_oracle.schema.rows import (
     B_FLEX,
     C_FLAGS,
@@ -29,12 +29,7 @@ from ev_grid_oracle.schema.rows import (
     N_TK,
     NEVER,
     RING,
-    SLOT_A,
-    SLOT_B,
-    SLOT_CAP,
-    SLOT_G,
     ST_KWH,
-    ST_MASK,
     ST_OCC,
     ST_QEXP,
     ST_QN,
@@ -52,8 +47,16 @@ from ev_grid_oracle.schema.rows import (
     Y_TICK,
     Y,
 )
-from ev_grid_oracle.sim.ahead import CARS_AND_ROWS, fetch_car, fetch_piece
-from ev_grid_oracle.sim.cars import arrive, expire_queue, expire_waiting, fill_slots, finish, to_pending
+from ev_grid_oracle.sim.ahead import WITH_AN_ARRIVAL, ask, fetch_car
+from ev_grid_oracle.sim.cars import (
+    arrive,
+    expire_queue,
+    expire_waiting,
+    fill_slots,
+    finish,
+    finished_slots,
+    to_pending,
+)
 from ev_grid_oracle.sim.charge import charge_minute
 from ev_grid_oracle.sim.demand import accept_walkins, arrivals
 from ev_grid_oracle.sim.events import open_tick, supply
@@ -64,17 +67,21 @@ FLEX_WEIGHT = 0.1
 
 
 @kernel
-def flexible_due(i, at, now):  # type: ignore[no-untyped-def]
+def flexible_due(i, at, now, left):  # type: ignore[no-untyped-def]
     """Flexible cars whose ready_by is this minute count fully from it on.
 
-    Called in the minute Y_FDUE, a lower bound of the earliest ready_by to come, which it moves on.
+    Called in the minute Y_FDUE, a lower bound of the earliest ready_by to come, which it moves on. `left`: flexible cars
+    whose ready_by has not passed; the search ends with the last of them.
     """
     y = at[Y]
     earliest = NEVER
     for c in range(at[N_C]):
+        if left == 0:
+            break
         b = at[CAR] + c * N_CAR
         if i[b + C_STATE] == 0 or (i[b + C_FLAGS] & B_FLEX) == 0 or i[b + C_READY] < now:
             continue
+        left -= 1
         if i[b + C_READY] == now:
             i[y + Y_FLEX] -= 1
             i[y + Y_NORM] += 1
@@ -91,11 +98,10 @@ def begin(f, at):  # type: ignore[no-untyped-def]
 
 
 @part
-def play(f, i, u, cf, ci, at, minutes, km, w, wp, own, enter, nf, ni, ahead):  # type: ignore[no-untyped-def]
+def play(f, i, u, cf, ci, at, minutes, km, w, wp, own, enter, next_f, next_i, asking):  # type: ignore[no-untyped-def]
     """Demand, five minutes and the power flow of tick Y_TICK. `w`, `wp`, `own`, `enter`: scratch (see World).
 
-    Where `ahead` says so (`sim.ahead`), the rows `nf`, `ni` of the environment that is played next are asked for
-    meanwhile.
+    While `asking` (`sim.ahead`), the rows `next_f`, `next_i` of the environment that is played next are asked for.
     """
     y = at[Y]
     sp = at[N_SP]
@@ -104,24 +110,21 @@ def play(f, i, u, cf, ci, at, minutes, km, w, wp, own, enter, nf, ni, ahead):  #
     for m in range(5):
         for k in range(3):
             enter[m, k] = 0
+    asked = counters(1)
+    asked[0] = 0 if asking else -1
     supply(f, i, ci, at)  # a load_shift acts from the tick it is answered in
     accept_walkins(f, i, cf, ci, at)
-    arrivals(f, i, u, cf, ci, at, minutes, km, own, enter, 0)
+    arrivals(f, i, u, cf, ci, at, minutes, km, own, enter, 0, next_f, next_i, asked)
     for s in range(sp):
         f[at[ST_KWH] + s] = 0.0
-    k_slots = at[N_K]
-    n = k_slots * sp
-    g = f[at[SLOT_G] : at[SLOT_G] + n].reshape((k_slots, sp))
-    cap = f[at[SLOT_CAP] : at[SLOT_CAP] + n].reshape((k_slots, sp))
-    a = f[at[SLOT_A] : at[SLOT_A] + n].reshape((k_slots, sp))
-    b = f[at[SLOT_B] : at[SLOT_B] + n].reshape((k_slots, sp))
-    done = wp[k_slots + 2]
+    done, slots = wp[at[N_K] + 2], counters(at[N_K] * sp)
     for m in range(5):
         now = 5 * tick + m
-        if ahead == CARS_AND_ROWS:
-            fetch_piece(nf, ni, at, 3 * m)
         if now >= i[y + Y_FDUE]:
-            flexible_due(i, at, now)
+            to_come = i[y + Y_FLEX]
+            for later in range(m, 5):
+                to_come += enter[later, 1]
+            flexible_due(i, at, now, to_come)
         i[y + Y_NORM] += enter[m, 0]
         i[y + Y_FLEX] += enter[m, 1]
         i[y + Y_CRIT] += enter[m, 2]
@@ -132,6 +135,7 @@ def play(f, i, u, cf, ci, at, minutes, km, w, wp, own, enter, nf, ni, ahead):  #
             following = i[at[CAR] + c * N_CAR + C_NEXT]
             if following >= 0:
                 fetch_car(i, at, following)
+            ask(next_f, next_i, at, asked, WITH_AN_ARRIVAL)
             arrive(f, i, cf, ci, at, c, now)
             c = following
         for s in range(n_s):
@@ -142,28 +146,18 @@ def play(f, i, u, cf, ci, at, minutes, km, w, wp, own, enter, nf, ni, ahead):  #
                     expire_queue(f, i, cf, ci, at, s, now)
         if now >= i[y + Y_PEXP]:
             expire_waiting(f, i, cf, ci, at, now)
-        if ahead == CARS_AND_ROWS:
-            fetch_piece(nf, ni, at, 3 * m + 1)
         f[at[TK] + T_WAIT] += i[y + Y_NORM] + FLEX_WEIGHT * i[y + Y_FLEX]
         f[at[TK] + T_URGENT] += 2.0 * i[y + Y_CRIT]
-        used = 0
-        for s in range(n_s):
-            used |= i[at[ST_MASK] + s]
-        rows = 0
-        while used >> rows != 0:
-            rows += 1
-        left = charge_minute(f, cf, at, g[:rows], cap[:rows], a[:rows], b[:rows], wp)
-        if ahead == CARS_AND_ROWS:
-            fetch_piece(nf, ni, at, 3 * m + 2)
-        s = 0
+        left = charge_minute(f, i, cf, at, wp, next_f, next_i, asked)
+        n, s = 0, 0
         while left > 0:
             if done[s] > 0.0:
-                finish(f, i, cf, ci, at, s, now + 1, int(done[s]))
+                n = finished_slots(f, i, at, s, int(done[s]), slots, n)
                 left -= 1
             s += 1
-    if ahead == CARS_AND_ROWS:
-        fetch_piece(nf, ni, at, 15)
-    flow(f, i, cf, ci, at, w)
+        for k in range(n):
+            finish(f, i, ci, at, slots[k], now + 1)
+    flow(f, i, cf, ci, at, w, next_f, next_i, asked)
 
 
 @inlined

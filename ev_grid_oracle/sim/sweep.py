@@ -21,6 +21,7 @@ from ev_grid_oracle.schema.rows import (
     V_IM,
     V_RE,
 )
+from ev_grid_oracle.sim.ahead import WITH_A_BUS, ask
 
 TOLERANCE = 1.0e-11  # of the largest squared change of a voltage's part in a sweep, pu^2; the next is 20 times less
 MAX_SWEEPS = 60
@@ -28,12 +29,12 @@ V_FLOOR2 = 0.25  # loads are seen at 0.5 pu at least, so that a collapse stays f
 
 
 @part
-def solve(f, cf, ci, at, w):  # type: ignore[no-untyped-def]
+def solve(f, cf, ci, at, w, next_f, next_i, asked):  # type: ignore[no-untyped-def]
     """Sweep to convergence; returns the number of sweeps.
 
     w (6, D x FL): active and reactive loads in pu (given), then real and imaginary currents (filled): row
     d holds the current of the line to bus d; the rest is not touched. Voltages in V_RE, V_IM are start
-    and result. The sweeps work on copies on the stack.
+    and result. The sweeps work on copies on the stack. `next_f`, `next_i`, `asked`: see `sim.ahead.ask`.
     All loops stand in this one function: a function that is merged into another has been vectorised
     before, without knowing that its arrays lie apart.
     """
@@ -60,6 +61,7 @@ def solve(f, cf, ci, at, w):  # type: ignore[no-untyped-def]
             jr[k] = (p[k] * vr[k] + q[k] * vi[k]) * t
             ji[k] = (p[k] * vi[k] - q[k] * vr[k]) * t
         for d in range(depth - 1, 0, -1):
+            ask(next_f, next_i, at, asked, WITH_A_BUS)
             o = d * lanes
             for up_n in range(ci[at[J_UPS] + d]):
                 up = ci[at[J_UP] + d * depth + up_n]
@@ -75,6 +77,7 @@ def solve(f, cf, ci, at, w):  # type: ignore[no-untyped-def]
         for k in range(lanes):
             nr[k] += source
         for d in range(1, depth):
+            ask(next_f, next_i, at, asked, WITH_A_BUS)
             o = d * lanes
             for up_n in range(ci[at[J_UPS] + d]):
                 up, mask = ci[at[J_UP] + d * depth + up_n], at[K_UP] + (d * depth + up_n) * lanes

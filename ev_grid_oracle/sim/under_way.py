@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ev_grid_oracle.schema.compiled import kernel
+from ev_grid_oracle.schema.compiled import counters, kernel
 from ev_grid_oracle.schema.rows import (
     B_FLEX,
     B_WALKIN,
@@ -34,9 +34,11 @@ def under_way(f, i, u, cf, ci, at, minutes, km, own, enter, which):  # type: ign
     """
     y = at[Y]
     tick = i[y + Y_TICK]
+    asked = counters(1)
+    asked[0] = -1
     for back in range(HISTORY_TICKS, 0, -1):
         i[y + Y_TICK] = tick - back
-        arrivals(f, i, u, cf, ci, at, minutes, km, own, enter, which)
+        arrivals(f, i, u, cf, ci, at, minutes, km, own, enter, which, f, i, asked)
     i[y + Y_TICK] = tick
     for c in range(at[N_C]):
         b = at[CAR] + c * N_CAR

@@ -51,7 +51,8 @@ def sweep(city: PackedCity, p: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, n
     flat_start(f, city.cf, layout.at)
     w = np.zeros((6, p.size))
     w[0], w[1] = p.reshape(-1), q.reshape(-1)
-    sweeps = solve(f, city.cf, city.ci, layout.at, w)
+    none_ahead = np.zeros(layout.sizes["i"], np.int32)
+    sweeps = solve(f, city.cf, city.ci, layout.at, w, f, none_ahead, np.array([-1]))
     amps = (w[2] + 1j * w[3]).reshape(p.shape)
     return layout.view(f, "V_RE") + 1j * layout.view(f, "V_IM"), amps, int(sweeps)
 

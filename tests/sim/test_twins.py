@@ -9,8 +9,9 @@ from inject import Rig, edited, silent
 from referee import sweep
 
 from ev_grid_oracle.city.packed import packed
+from ev_grid_oracle.evaluation.bench_tiled import tiled_city
 from ev_grid_oracle.schema import rows as r
-from ev_grid_oracle.sim.charge import charge_minute
+from ev_grid_oracle.sim.charge import TILE, charge_minute
 
 TICKS = 60
 
@@ -130,13 +131,15 @@ def minute_twin(g, cap, a, b, limit, dr, efficiency):
     return left, gain.sum(0) / efficiency, ((left <= 0.0) & (g > 0.0)).sum(0)
 
 
-@pytest.mark.parametrize("name", ["toy", "blr"])
-def test_charge_minute_is_its_numpy_twin(request, name):
-    city = packed(request.getfixturevalue(f"city_{name}"))
+@pytest.mark.parametrize(("name", "factor"), [("toy", 1), ("blr", 1), ("blr", 4)])
+def test_charge_minute_is_its_numpy_twin(request, name, factor):
+    city = packed(tiled_city(request.getfixturevalue(f"city_{name}"), factor))
+    assert (city.layout.dims["SP"] > TILE) == (factor > 1)  # one tile, and several with a narrower last one
     layout, k, sp = city.layout, city.layout.dims["K"], city.layout.dims["SP"]
     eff = city.pack.constants.battery_efficiency
     rng = np.random.default_rng(22)
-    f = np.zeros(layout.sizes["f"])
+    f, i = np.zeros(layout.sizes["f"]), np.zeros(layout.sizes["i"], np.int32)
+    mask = layout.view(i, "ST_MASK")
     view = {
         n: layout.view(f, n)
         for n in ("SLOT_G", "SLOT_CAP", "SLOT_A", "SLOT_B", "ST_LIMIT", "ST_DRCAP", "ST_KWH")
@@ -154,8 +157,8 @@ def test_charge_minute_is_its_numpy_twin(request, name):
         args = [view[n].copy() for n in ("SLOT_G", "SLOT_CAP", "SLOT_A", "SLOT_B", "ST_LIMIT", "ST_DRCAP")]
         left, kwh, done = minute_twin(*args, eff)
         wp = np.zeros((k + 3, sp))
-        slots = (view[n] for n in ("SLOT_G", "SLOT_CAP", "SLOT_A", "SLOT_B"))
-        stations_done = charge_minute(f, city.cf, layout.at, *slots, wp)
+        mask[:] = (used * 2 ** np.arange(k)[:, None]).sum(0)
+        stations_done = charge_minute(f, i, city.cf, layout.at, wp, f, i, np.array([-1]))
         np.testing.assert_allclose(view["SLOT_G"], left, rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(view["ST_KWH"], kwh, rtol=1e-12, atol=1e-12)
         assert (view["SLOT_G"] >= 0.0).all()
